@@ -1,0 +1,79 @@
+// Identity of a cell: canonical JSON, hash, readable id.
+#include <fmt/format.h>
+#include <openssl/sha.h>
+
+#include "contract/cell.hpp"
+#include "contract/workload_catalogue.hpp"
+
+namespace stepgauge {
+namespace {
+
+std::string number_text(double value) {
+  return fmt::format("{:g}", value);
+}
+
+std::string perturb_text(const CellPerturb& perturb) {
+  std::string out;
+  if (perturb.step_percent != 0) out += fmt::format(".step+{}%", number_text(perturb.step_percent));
+  if (perturb.sleep_s != 0) out += fmt::format(".{}+{}s", perturb.sleep_phase, number_text(perturb.sleep_s));
+  if (perturb.extra_memory_mib != 0) out += fmt::format(".memory+{}MiB", perturb.extra_memory_mib);
+  if (perturb.fault)
+    out += fmt::format(".{}@rank{}step{}", perturb.fault->kind, perturb.fault->rank, perturb.fault->step);
+  return out;
+}
+
+/// Sizes that differ from the preset's own, e.g. "image32.width16"; the shape axis is shown by its first
+/// letter, always when set.
+std::string size_text(const CellWorkload& workload) {
+  const auto* family = family_of_preset(workload.name);
+  std::string out;
+  for (const auto& [name, value] : workload.sizes) {
+    if (family != nullptr) {
+      const auto& preset = family->presets.at(workload.name);
+      const auto fixed = preset.find(name);
+      const auto size = family->sizes.find(name);
+      if (fixed != preset.end() && fixed->second == value) continue;
+      if (fixed == preset.end() && size != family->sizes.end() && size->second.default_value == value)
+        continue;
+    }
+    out += fmt::format(".{}{}", name, value);
+  }
+  return out;
+}
+
+std::string readable_id(const Cell& cell) {
+  std::string id = fmt::format("{}{}.b{}/{}/{}", cell.workload.name, size_text(cell.workload), cell.batch,
+                               cell.compile, cell.precision);
+  if (cell.checkpointing != "none") id += "/ckpt." + cell.checkpointing;
+  id += fmt::format("/{}.ddp{}", cell.device, cell.ddp.ranks);
+  if (cell.ddp.transport != "auto") id += "." + cell.ddp.transport;
+  if (cell.memory_format != "contiguous") id += "/" + cell.memory_format;
+  if (cell.input != "fixed") id += "/" + cell.input;
+  for (const auto& [name, value] : cell.env) id += fmt::format("/{}={}", name, value.substr(0, 24));
+  if (cell.worker != "stepgauge") id += "/worker." + cell.worker;
+  if (is_perturbed(cell)) id += "/PERTURBED" + perturb_text(cell.perturb);
+  for (auto& c : id) {
+    if (static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\\' ||
+        static_cast<unsigned char>(c) >= 0x7f)
+      c = '_';
+  }
+  return id;
+}
+
+}  // namespace
+
+bool is_perturbed(const Cell& cell) {
+  const auto& perturb = cell.perturb;
+  return perturb.step_percent != 0 || perturb.sleep_s != 0 || perturb.extra_memory_mib != 0 ||
+         perturb.fault.has_value();
+}
+
+void assign_identity(Cell& cell) {
+  const auto text = dump_line(identity_json(cell));
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
+  cell.hash = fmt::format("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
+  cell.id = readable_id(cell) + "-" + cell.hash;
+}
+
+}  // namespace stepgauge

@@ -1,0 +1,55 @@
+#include "contract/metrics.hpp"
+
+namespace stepgauge {
+
+const std::vector<MetricInfo>& metric_catalogue() {
+  static const std::vector<MetricInfo> catalogue{
+      {"init_latency", "s", Better::lower, Scale::ratio, 0.10, 0.5, true, "max",
+       "from exec of the rank to ready for the first step: spawn + runtime + rendezvous + build + wrap + "
+       "compile"},
+      {"first_step_latency", "s", Better::lower, Scale::ratio, 0.10, 0.25, true, "max",
+       "first step, start to device-synchronised end"},
+      {"time_to_steady", "s", Better::lower, Scale::ratio, 0.10, 0.5, false, "max",
+       "from exec to the end of the last unsettled step"},
+      {"step_time", "ms", Better::lower, Scale::ratio, 0.02, 0, false, "max",
+       "median over the steady window of the slowest rank's time per step"},
+      {"throughput", "work/s", Better::higher, Scale::ratio, 0.02, 0, true, "global",
+       "work of all ranks over the steady window / its time (ratio of sums)"},
+      {"throughput_per_gpu", "work/s", Better::higher, Scale::ratio, 0.02, 0, false, "global",
+       "throughput / ranks"},
+      {"tflops", "TFLOP/s", Better::higher, Scale::ratio, 0.02, 0, false, "mean",
+       "model FLOPs per second and rank (recomputation not counted)"},
+      {"mfu", "%", Better::higher, Scale::ratio, 0.02, 0, false, "mean",
+       "tflops / peak of the device in that precision"},
+      {"peak_memory", "MiB", Better::lower, Scale::ratio, 0.01, 64, true, "max",
+       "allocator peak of allocated memory over the steady steps"},
+      {"peak_memory_first_step", "MiB", Better::lower, Scale::ratio, 0.01, 64, false, "max",
+       "allocator peak of allocated memory, start to end of the first step"},
+      {"peak_active", "MiB", Better::lower, Scale::ratio, 0.01, 64, false, "max",
+       "allocator peak of active memory, steady steps"},
+      {"peak_reserved", "MiB", Better::lower, Scale::ratio, 0.01, 64, false, "max",
+       "allocator peak of reserved memory, steady steps"},
+      {"outside_memory", "MiB", Better::lower, Scale::ratio, 0.05, 128, false, "max",
+       "device memory in use - reserved - reading before the run"},
+      {"cost", "price/M work", Better::lower, Scale::ratio, 0.02, 0, false, "global",
+       "price per million samples or tokens at the suite's price per GPU hour"},
+      {"stall_ratio", "%", Better::lower, Scale::points, 0, 1.0, false, "max",
+       "share of the window in which no compute kernel runs"},
+  };
+  return catalogue;
+}
+
+const MetricInfo* find_metric(std::string_view name) {
+  for (const auto& metric : metric_catalogue()) {
+    if (metric.name == name) return &metric;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const auto& metric : metric_catalogue()) names.push_back(metric.name);
+  return names;
+}
+
+}  // namespace stepgauge

@@ -1,0 +1,50 @@
+# Helpers for every room: one library a room, one test program a unit, text files embedded as strings.
+
+# stepgauge_room(<name> SOURCES ... LIBS ...): static library stepgauge_<name>, headers seen as "<name>/x.hpp".
+function(stepgauge_room name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(stepgauge_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(stepgauge_${name} PUBLIC ${CMAKE_SOURCE_DIR}/harness)
+  target_link_libraries(stepgauge_${name} PUBLIC ${ARG_LIBS})
+  stepgauge_own_code(stepgauge_${name})
+endfunction()
+
+# Warnings are errors in our own code; sanitizers where asked for.
+function(stepgauge_own_code target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror)
+  if(STEPGAUGE_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=address,undefined)
+  endif()
+endfunction()
+
+# stepgauge_test(<name> SOURCES ... LIBS ... [LABELS ...]): GoogleTest program test_<name>.
+# Every test runs with STEPGAUGE_SOURCE_DIR and STEPGAUGE_BIN_DIR in its environment.
+function(stepgauge_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;LABELS" ${ARGN})
+  add_executable(test_${name} ${ARG_SOURCES})
+  target_link_libraries(test_${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
+  stepgauge_own_code(test_${name})
+  add_test(NAME ${name} COMMAND test_${name} --gtest_shuffle)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "unit;${ARG_LABELS}"
+    ENVIRONMENT "STEPGAUGE_SOURCE_DIR=${CMAKE_SOURCE_DIR};STEPGAUGE_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
+endfunction()
+
+# stepgauge_embed(<target> <namespace> <header name> FILES ...): each file becomes a raw string in a generated
+# header-only table `inline const std::map<std::string, std::string_view> files` keyed by path below the source root.
+function(stepgauge_embed target space header)
+  cmake_parse_arguments(ARG "" "" "FILES" ${ARGN})
+  set(out ${CMAKE_BINARY_DIR}/generated/${header})
+  set(text "#pragma once\n#include <map>\n#include <string>\n#include <string_view>\nnamespace ${space} {\n")
+  string(APPEND text "inline const std::map<std::string, std::string_view>& embedded_files() {\n")
+  string(APPEND text "  static const std::map<std::string, std::string_view> files{\n")
+  foreach(file ${ARG_FILES})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} body)
+    file(RELATIVE_PATH rel ${CMAKE_SOURCE_DIR} ${file})
+    string(APPEND text "      {\"${rel}\", R\"__EMBED__(${body})__EMBED__\"},\n")
+  endforeach()
+  string(APPEND text "  };\n  return files;\n}\n}  // namespace ${space}\n")
+  file(GENERATE OUTPUT ${out} CONTENT "${text}")
+  target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+endfunction()
