@@ -1,6 +1,7 @@
 #pragma once
 // One interface for everything that can be trained, and the registry that finds it by name.
-// Adding a workload is one folder: workload.json (name, presets, sizes; read by the CLI too), its C++ source and its Python twin.
+// Adding a workload is one folder: workload.json (name, presets, sizes; read by the CLI too), its C++ source
+// and its Python twin.
 #include <torch/torch.h>
 
 #include <cstdint>
@@ -37,11 +38,14 @@ class Workload {
  public:
   virtual ~Workload() = default;
 
-  /// Builds the model directly on `options.device()` in `options.dtype()`, initial weights drawn from `generator`
-  /// (ignored on the meta device). Buffers that must stay fp32 (batch-norm statistics) are fp32 whatever the dtype.
-  virtual std::shared_ptr<Model> build(const torch::TensorOptions& options, torch::Generator generator) const = 0;
+  /// Builds the model directly on `options.device()` in `options.dtype()`, initial weights drawn from
+  /// `generator` (ignored on the meta device). Buffers that must stay fp32 (batch-norm statistics) are fp32
+  /// whatever the dtype.
+  virtual std::shared_ptr<Model> build(const torch::TensorOptions& options,
+                                       torch::Generator generator) const = 0;
 
-  /// Synthetic data for one rank and step, drawn on the device from `generator`. Floating inputs have `dtype`.
+  /// Synthetic data for one rank and step, drawn on the device from `generator`. Floating inputs have
+  /// `dtype`.
   virtual Batch make_batch(int64_t batch, torch::Device device, torch::Dtype dtype,
                            torch::Generator generator) const = 0;
 
@@ -52,8 +56,8 @@ class Workload {
   virtual std::string work_unit() const = 0;  ///< "samples" or "tokens"
 };
 
-/// Builds the workload of a cell: `family` as in workload.json ("resnet", "llama"), `sizes` with every value present.
-/// Throws std::invalid_argument naming the known families when there is none of that name.
+/// Builds the workload of a cell: `family` as in workload.json ("resnet", "llama"), `sizes` with every value
+/// present. Throws std::invalid_argument naming the known families when there is none of that name.
 std::unique_ptr<Workload> make_workload(const std::string& family, const nlohmann::json& sizes);
 
 }  // namespace stepgauge::workloads

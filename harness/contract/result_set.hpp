@@ -1,0 +1,33 @@
+#pragma once
+// What a run or a baseline holds once read: cells with their launches. Made by store, judged by verdict, shown by report.
+#include <string>
+#include <vector>
+
+#include "contract/cell.hpp"
+#include "contract/record.hpp"
+
+namespace stepgauge {
+
+struct CellResults {
+  Cell cell;
+  std::vector<LaunchRecord> launches;  ///< the last attempt of each launch index, in order of index
+};
+
+/// A cell that was asked for but not launched.
+struct SkippedCell {
+  std::string id, hash;
+  Status status = Status::skipped;  ///< skipped or unsupported
+  std::string reason;
+};
+
+struct ResultSet {
+  std::string name;  ///< shown to the user: "runs/a", "baseline smoke (2026-11-29)"
+  std::string suite;
+  std::string created_at;  ///< UTC, ISO 8601
+  Json fingerprint = Json::object();
+  Json environment = Json::object();
+  std::vector<CellResults> cells;
+  std::vector<SkippedCell> skipped;
+};
+
+}  // namespace stepgauge

@@ -1,0 +1,61 @@
+#include "stats/mde.hpp"
+
+#include <cmath>
+
+#include "stats/detail/require.hpp"
+#include "stats/detail/student_t.hpp"
+#include "stats/detail/welch_error.hpp"
+
+namespace stepgauge::stats {
+namespace {
+
+void require_plan(const TestPlan& plan) {
+  detail::require(plan.alpha > 0.0 && plan.alpha < 1.0, "alpha must be within (0, 1)");
+  detail::require(plan.power > plan.alpha && plan.power < 1.0, "power must be within (alpha, 1)");
+  detail::require(std::isfinite(plan.theta), "theta must be finite");
+}
+
+double detectable(double standard_error, double df, const TestPlan& plan) {
+  const double sum =
+      detail::student_t_quantile(1.0 - plan.alpha, df) + detail::student_t_quantile(plan.power, df);
+  return plan.theta + sum * standard_error;
+}
+
+}  // namespace
+
+std::optional<double> minimum_detectable_effect(const Arm& base, const Arm& head, const TestPlan& plan) {
+  require_plan(plan);
+  for (const Arm& arm : {base, head}) {
+    detail::require(std::isfinite(arm.sd) && arm.sd >= 0.0,
+                    "a standard deviation must be finite and not negative");
+  }
+  if (base.n < 2 || head.n < 2) return std::nullopt;
+  const auto error = detail::welch_error(base.sd * base.sd, base.n, head.sd * head.sd, head.n);
+  return error ? detectable(error->standard_error, error->df, plan) : plan.theta;
+}
+
+std::optional<double> minimum_detectable_effect(const TwoSample& sample, const TestPlan& plan) {
+  require_plan(plan);
+  if (sample.exact) return plan.theta;
+  if (!sample.standard_error || !sample.df) return std::nullopt;
+  return detectable(*sample.standard_error, *sample.df, plan);
+}
+
+std::optional<std::size_t> launches_needed(double sd, double effect, const TestPlan& plan, std::size_t cap) {
+  detail::require(std::isfinite(effect), "the effect must be finite");
+  const auto seen_with = [&](std::size_t n) {
+    const auto mde = minimum_detectable_effect({sd, n}, {sd, n}, plan);
+    return mde && *mde <= effect;
+  };
+  if (!seen_with(cap) || effect <= plan.theta) return std::nullopt;
+  // More launches never see less: halve [too few, enough].
+  std::size_t too_few = 1;
+  std::size_t enough = cap;
+  while (enough - too_few > 1) {
+    const std::size_t middle = too_few + (enough - too_few) / 2;
+    (seen_with(middle) ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
+}  // namespace stepgauge::stats
