@@ -1,5 +1,6 @@
 #include "workloads/layers.hpp"
 
+#include <ATen/OpMathType.h>
 #include <ATen/autocast_mode.h>
 
 #include <cmath>
@@ -64,8 +65,7 @@ BatchNorm2d::BatchNorm2d(int64_t channels, const ParameterFactory& make) {
   bias_ = register_parameter("bias", torch::zeros({channels}, options));
   running_mean_ = register_buffer("running_mean", torch::zeros({channels}, options));
   running_var_ = register_buffer("running_var", torch::ones({channels}, options));
-  num_batches_tracked_ =
-      register_buffer("num_batches_tracked", torch::zeros({}, make.options.dtype(torch::kLong)));
+  num_batches_tracked_ = register_buffer("num_batches_tracked", torch::zeros({}, make.options.dtype(torch::kLong)));
 }
 
 torch::Tensor BatchNorm2d::forward(const torch::Tensor& x) const {

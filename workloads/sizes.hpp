@@ -9,8 +9,7 @@ namespace stepgauge::workloads {
 
 /// The integer `key` of `sizes`; std::invalid_argument naming family and key where it is missing, no integer
 /// or below `min`.
-inline int64_t read_size(const std::string& family, const nlohmann::json& sizes, const std::string& key,
-                         int64_t min) {
+inline int64_t read_size(const std::string& family, const nlohmann::json& sizes, const std::string& key, int64_t min) {
   const auto it = sizes.find(key);
   if (it == sizes.end()) throw std::invalid_argument(family + ": size '" + key + "' is missing");
   if (!it->is_number_integer()) {

@@ -41,8 +41,7 @@ class Workload {
   /// Builds the model directly on `options.device()` in `options.dtype()`, initial weights drawn from
   /// `generator` (ignored on the meta device). Buffers that must stay fp32 (batch-norm statistics) are fp32
   /// whatever the dtype.
-  virtual std::shared_ptr<Model> build(const torch::TensorOptions& options,
-                                       torch::Generator generator) const = 0;
+  virtual std::shared_ptr<Model> build(const torch::TensorOptions& options, torch::Generator generator) const = 0;
 
   /// Synthetic data for one rank and step, drawn on the device from `generator`. Floating inputs have
   /// `dtype`.

@@ -31,12 +31,11 @@ Json perturb_json(const Cell& cell) {
   if (!is_perturbed(cell)) return nullptr;
   const auto& perturb = cell.perturb;
   Json out{{"step_percent", perturb.step_percent}, {"extra_memory_mib", perturb.extra_memory_mib}};
-  out["sleep"] = perturb.sleep_s == 0 ? Json(nullptr)
-                                      : Json{{"phase", perturb.sleep_phase}, {"seconds", perturb.sleep_s}};
+  out["sleep"] =
+      perturb.sleep_s == 0 ? Json(nullptr) : Json{{"phase", perturb.sleep_phase}, {"seconds", perturb.sleep_s}};
   out["fault"] = nullptr;
   if (perturb.fault) {
-    out["fault"] = {
-        {"kind", perturb.fault->kind}, {"rank", perturb.fault->rank}, {"step", perturb.fault->step}};
+    out["fault"] = {{"kind", perturb.fault->kind}, {"rank", perturb.fault->rank}, {"step", perturb.fault->step}};
   }
   return out;
 }
@@ -51,9 +50,9 @@ CellPerturb perturb_from_json(const Json& value, const std::string& where) {
     perturb.sleep_s = require<double>(sleep, "seconds", where + ".sleep");
   }
   if (const auto fault = optional<Json>(value, "fault", nullptr, where); !fault.is_null()) {
-    perturb.fault = CellFault{require<std::string>(fault, "kind", where + ".fault"),
-                              require<int>(fault, "rank", where + ".fault"),
-                              require<std::int64_t>(fault, "step", where + ".fault")};
+    perturb.fault =
+        CellFault{require<std::string>(fault, "kind", where + ".fault"), require<int>(fault, "rank", where + ".fault"),
+                  require<std::int64_t>(fault, "step", where + ".fault")};
   }
   return perturb;
 }
@@ -65,26 +64,25 @@ Json policy_json(const Cell& cell) {
     if (value.relative) tolerance[metric]["relative"] = *value.relative;
     if (value.floor) tolerance[metric]["floor"] = *value.floor;
   }
-  return {{"launches", cell.launches},
-          {"measure",
-           {{"steps", cell.measure.steps},
-            {"warmup_block", cell.measure.warmup_block},
-            {"warmup_max_steps", cell.measure.warmup_max_steps},
-            {"warmup_max_s", cell.measure.warmup_max_s},
-            {"losses", cell.measure.losses}}},
-          {"limits",
-           {{"launch_s", cell.limits.launch_s},
-            {"silence_s", cell.limits.silence_s},
-            {"grace_s", cell.limits.grace_s}}},
-          {"requires",
-           {{"gpus", cell.needs.gpus},
-            {"gpu_memory_gib", cell.needs.gpu_memory_gib},
-            {"compute_capability", cell.needs.compute_capability},
-            {"link", cell.needs.link},
-            {"memory_gib", cell.needs.memory_gib}}},
-          {"tolerance", tolerance},
-          {"price_per_gpu_hour", cell.price_per_gpu_hour},
-          {"peak_tflops", cell.peak_tflops}};
+  return {
+      {"launches", cell.launches},
+      {"measure",
+       {{"steps", cell.measure.steps},
+        {"warmup_block", cell.measure.warmup_block},
+        {"warmup_max_steps", cell.measure.warmup_max_steps},
+        {"warmup_max_s", cell.measure.warmup_max_s},
+        {"losses", cell.measure.losses}}},
+      {"limits",
+       {{"launch_s", cell.limits.launch_s}, {"silence_s", cell.limits.silence_s}, {"grace_s", cell.limits.grace_s}}},
+      {"requires",
+       {{"gpus", cell.needs.gpus},
+        {"gpu_memory_gib", cell.needs.gpu_memory_gib},
+        {"compute_capability", cell.needs.compute_capability},
+        {"link", cell.needs.link},
+        {"memory_gib", cell.needs.memory_gib}}},
+      {"tolerance", tolerance},
+      {"price_per_gpu_hour", cell.price_per_gpu_hour},
+      {"peak_tflops", cell.peak_tflops}};
 }
 
 void read_policy(Cell& cell, const Json& value, const std::string& where) {
@@ -111,8 +109,7 @@ void read_policy(Cell& cell, const Json& value, const std::string& where) {
   const auto tolerances = optional<Json>(value, "tolerance", Json::object(), where);
   for (const auto& [metric, item] : tolerances.items()) {
     auto& tolerance = cell.tolerance[metric];
-    if (item.contains("relative"))
-      tolerance.relative = require<double>(item, "relative", where + ".tolerance");
+    if (item.contains("relative")) tolerance.relative = require<double>(item, "relative", where + ".tolerance");
     if (item.contains("floor")) tolerance.floor = require<double>(item, "floor", where + ".tolerance");
   }
 }
@@ -186,8 +183,7 @@ Cell cell_from_json(const Json& value, std::string_view origin) {
   if (require<std::string>(value, "schema", where) != "stepgauge.cell")
     throw ContractError(where + ": not a cell document");
   if (const auto version = require<int>(value, "version", where); version > cell_version) {
-    throw ContractError(
-        fmt::format("{}: cell version {}, this program reads up to {}", where, version, cell_version));
+    throw ContractError(fmt::format("{}: cell version {}, this program reads up to {}", where, version, cell_version));
   }
   Cell cell;
   cell.id = require<std::string>(value, "id", where);

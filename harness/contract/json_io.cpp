@@ -17,8 +17,8 @@ namespace {
 void require_finite(const Json& value, const std::string& pointer) {
   if (value.is_number_float()) {
     if (!std::isfinite(value.get<double>())) {
-      throw ContractError(fmt::format("{}: the number is not finite; leave it out and give a reason",
-                                      pointer.empty() ? "/" : pointer));
+      throw ContractError(
+          fmt::format("{}: the number is not finite; leave it out and give a reason", pointer.empty() ? "/" : pointer));
     }
   } else if (value.is_object()) {
     for (const auto& [key, item] : value.items()) {
@@ -46,8 +46,7 @@ struct DuplicateKeyGuard {
       open.pop_back();
     } else if (event == Json::parse_event_t::key) {
       const auto key = parsed.get<std::string>();
-      if (!open.back().insert(key).second)
-        throw ContractError(fmt::format("{}: key \"{}\" stands twice", origin, key));
+      if (!open.back().insert(key).second) throw ContractError(fmt::format("{}: key \"{}\" stands twice", origin, key));
     }
     return true;
   }
@@ -93,8 +92,7 @@ Json parse_json(std::string_view text, std::string_view origin) {
 
 std::string read_text_file(const std::filesystem::path& path, std::size_t max_bytes) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0)
-    throw ContractError(fmt::format("{}: cannot open: {}", path.string(), std::strerror(errno)));
+  if (file.get() < 0) throw ContractError(fmt::format("{}: cannot open: {}", path.string(), std::strerror(errno)));
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) throw_errno(path, "cannot stat");
   if (!S_ISREG(info.st_mode)) {
@@ -102,8 +100,7 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t max_by
                                     S_ISDIR(info.st_mode) ? "folder" : "special file"));
   }
   if (static_cast<std::size_t>(info.st_size) > max_bytes) {
-    throw ContractError(
-        fmt::format("{}: {} bytes, at most {} are read", path.string(), info.st_size, max_bytes));
+    throw ContractError(fmt::format("{}: {} bytes, at most {} are read", path.string(), info.st_size, max_bytes));
   }
   std::string text(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t done = 0;

@@ -42,8 +42,7 @@ T require(const Json& value, const char* key, std::string_view where) {
   try {
     return it->template get<T>();
   } catch (const nlohmann::json::exception&) {
-    throw ContractError(std::string(where) + ": \"" + key + "\" has the wrong type (" + it->type_name() +
-                        ")");
+    throw ContractError(std::string(where) + ": \"" + key + "\" has the wrong type (" + it->type_name() + ")");
   }
 }
 

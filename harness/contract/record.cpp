@@ -9,8 +9,7 @@ namespace stepgauge {
 namespace {
 
 void require_header(const Json& value, const std::string& where, const char* scope) {
-  if (require<std::string>(value, "schema", where) != "stepgauge.record")
-    throw ContractError(where + ": not a record");
+  if (require<std::string>(value, "schema", where) != "stepgauge.record") throw ContractError(where + ": not a record");
   if (const auto version = require<int>(value, "version", where); version > record_version) {
     throw ContractError(
         fmt::format("{}: record version {}, this program reads up to {}", where, version, record_version));
@@ -60,11 +59,10 @@ void keep_detail(Json& detail, const Json& value, const std::set<std::string>& k
 }
 
 const std::set<std::string>& rank_fields() {
-  static const std::set<std::string> fields{"schema",        "version",       "scope",       "cell",
-                                            "launch",        "rank",          "world_size",  "status",
-                                            "reason",        "phases_s",      "step_ms",     "measured_from",
-                                            "first_step_s",  "work_per_step", "work_unit",   "flops_per_step",
-                                            "flops_formula", "peak_tflops",   "peak_source", "memory"};
+  static const std::set<std::string> fields{
+      "schema",    "version",        "scope",         "cell",        "launch",        "rank",         "world_size",
+      "status",    "reason",         "phases_s",      "step_ms",     "measured_from", "first_step_s", "work_per_step",
+      "work_unit", "flops_per_step", "flops_formula", "peak_tflops", "peak_source",   "memory"};
   return fields;
 }
 
@@ -95,8 +93,8 @@ RankRecord rank_record_from_json(const Json& value, std::string_view origin) {
   for (const auto ms : record.step_ms) require_time(ms, where, "a step time");
   record.measured_from = optional<std::size_t>(value, "measured_from", record.step_ms.size(), where);
   if (record.measured_from > record.step_ms.size()) {
-    throw ContractError(fmt::format("{}: measured_from is {}, there are {} steps", where,
-                                    record.measured_from, record.step_ms.size()));
+    throw ContractError(
+        fmt::format("{}: measured_from is {}, there are {} steps", where, record.measured_from, record.step_ms.size()));
   }
   record.first_step_s = optional_number(value, "first_step_s", where);
   if (record.first_step_s) require_time(*record.first_step_s, where, "first_step_s");
@@ -110,8 +108,7 @@ RankRecord rank_record_from_json(const Json& value, std::string_view origin) {
   const auto memory = optional<Json>(value, "memory", Json::object(), where);
   record.memory_first_step =
       memory_from_json(optional<Json>(memory, "first_step", Json::object(), where), where + ".memory");
-  record.memory_steady =
-      memory_from_json(optional<Json>(memory, "steady", Json::object(), where), where + ".memory");
+  record.memory_steady = memory_from_json(optional<Json>(memory, "steady", Json::object(), where), where + ".memory");
   record.outside_mib = optional_number(memory, "outside_mib", where + ".memory");
   record.memory_method = optional<std::string>(memory, "method", "", where + ".memory");
   keep_detail(record.detail, value, rank_fields());

@@ -37,8 +37,7 @@ struct RankRecord {
 
   std::map<std::string, double> phases_s;  ///< known_phases(), seconds
   std::vector<double> step_ms;             ///< every step from the first, in order
-  std::size_t measured_from =
-      0;  ///< index of the first measured step (first step and warm-up stand before it)
+  std::size_t measured_from = 0;       ///< index of the first measured step (first step and warm-up stand before it)
   std::optional<double> first_step_s;  ///< start to device-synchronised end
   double work_per_step = 0;            ///< of this rank
   std::string work_unit = "samples";

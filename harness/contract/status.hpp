@@ -7,18 +7,7 @@
 namespace stepgauge {
 
 /// metrics.md: only `ok` feeds statistics.
-enum class Status {
-  ok,
-  oom,
-  crashed,
-  hung,
-  incorrect,
-  ineffective,
-  unsteady,
-  disturbed,
-  unsupported,
-  skipped
-};
+enum class Status { ok, oom, crashed, hung, incorrect, ineffective, unsteady, disturbed, unsupported, skipped };
 
 std::string_view to_string(Status status);
 std::optional<Status> status_from_string(std::string_view text);

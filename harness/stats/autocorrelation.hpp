@@ -5,13 +5,11 @@
 
 namespace stepgauge::stats {
 
-// How much less than n independent steps a run of n steps tells about its mean (for planning and warnings
-// only).
+// How much less than n independent steps a run of n steps tells about its mean, for planning and warnings.
 struct Autocorrelation {
-  double r1;  // lag-1 autocorrelation: sum (x_i - m)(x_i+1 - m) / sum (x_i - m)^2
-  double
-      inflation;  // (1 + r1) / (1 - r1), by which the variance of the mean grows; below 1 for a negative r1
-  double n_eff;   // n / inflation
+  double r1;         // sum (x_i - m)(x_i+1 - m) / sum (x_i - m)^2
+  double inflation;  // of the variance of the mean, (1 + r1) / (1 - r1); below 1 for a negative r1
+  double n_eff;      // n / inflation
 };
 
 // nullopt for fewer than three values or no spread. Throws std::invalid_argument on a value that is not

@@ -56,24 +56,38 @@ void remove_levels(std::span<double> values, std::size_t index) {
   }
 }
 
-// Takes the straight line out of values that have mean 0.
-void remove_slope(std::span<double> values) {
-  const auto n = static_cast<double>(values.size());
-  const double middle = 0.5 * (n - 1.0);
-  double product = 0.0;
-  for (std::size_t i = 0; i < values.size(); ++i) product += (static_cast<double>(i) - middle) * values[i];
-  const double slope = product / (n * (n * n - 1.0) / 12.0);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] -= slope * (static_cast<double>(i) - middle);
+double sum_of_squares(std::span<const double> values) {
+  return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
 }
 
-// Lag-1 autocorrelation of the noise, from residuals about the levels of two parts and about their slopes
-// too: a drift inside a part must not pass for correlated noise. E[r1] = rho - 2 (2 + 4 rho) / n, solved for
+// Takes structure out of values that have mean 0: a second level when that explains most of them, else a
+// slope.
+void remove_structure(std::span<double> values, std::size_t min_segment) {
+  const auto n = static_cast<double>(values.size());
+  const double middle = 0.5 * (n - 1.0);
+  const double x_squares = n * (n * n - 1.0) / 12.0;
+  double product = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) product += (static_cast<double>(i) - middle) * values[i];
+  if (values.size() / 2 >= min_segment) {
+    const Place place = largest_between(values, min_segment);
+    if (place.between > std::max(0.5 * sum_of_squares(values), product * product / x_squares)) {
+      remove_levels(values, place.index);
+      return;
+    }
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] -= product / x_squares * (static_cast<double>(i) - middle);
+  }
+}
+
+// Lag-1 autocorrelation of the noise, from residuals about two levels and the structure inside either part: a
+// drift or a further change must not pass for correlated noise. E[r1] = rho - 2 (2 + 4 rho) / n, solved for
 // rho.
-double noise_r1(std::vector<double> residuals, std::size_t index) {
-  const double before = std::inner_product(residuals.begin(), residuals.end(), residuals.begin(), 0.0);
-  remove_slope(std::span(residuals).first(index));
-  remove_slope(std::span(residuals).subspan(index));
-  const double squares = std::inner_product(residuals.begin(), residuals.end(), residuals.begin(), 0.0);
+double noise_r1(std::vector<double> residuals, std::size_t index, std::size_t min_segment) {
+  const double before = sum_of_squares(residuals);
+  remove_structure(std::span(residuals).first(index), min_segment);
+  remove_structure(std::span(residuals).subspan(index), min_segment);
+  const double squares = sum_of_squares(residuals);
   if (squares <= rounding * before) return 0.0;
   double products = 0.0;
   for (std::size_t i = 1; i < residuals.size(); ++i) products += residuals[i - 1] * residuals[i];
@@ -103,9 +117,9 @@ std::optional<Split> best_split(std::span<const double> values, std::size_t min_
   if (place.between == 0.0) return std::nullopt;
 
   remove_levels(ranks, place.index);
-  const double within = std::inner_product(ranks.begin(), ranks.end(), ranks.begin(), 0.0);
+  const double within = sum_of_squares(ranks);
   if (within <= rounding * place.between) return Split{place.index, 0.0};
-  const double r1 = noise_r1(ranks, place.index);
+  const double r1 = noise_r1(ranks, place.index, min_segment);
   const double inflation = (1.0 + r1) / (1.0 - r1);
   const double df = std::max(n / inflation - 2.0, 1.0);
   const double t = std::sqrt(place.between / (within / (n - 2.0)) / inflation);

@@ -16,8 +16,7 @@ void require_plan(const TestPlan& plan) {
 }
 
 double detectable(double standard_error, double df, const TestPlan& plan) {
-  const double sum =
-      detail::student_t_quantile(1.0 - plan.alpha, df) + detail::student_t_quantile(plan.power, df);
+  const double sum = detail::student_t_quantile(1.0 - plan.alpha, df) + detail::student_t_quantile(plan.power, df);
   return plan.theta + sum * standard_error;
 }
 
@@ -26,8 +25,7 @@ double detectable(double standard_error, double df, const TestPlan& plan) {
 std::optional<double> minimum_detectable_effect(const Arm& base, const Arm& head, const TestPlan& plan) {
   require_plan(plan);
   for (const Arm& arm : {base, head}) {
-    detail::require(std::isfinite(arm.sd) && arm.sd >= 0.0,
-                    "a standard deviation must be finite and not negative");
+    detail::require(std::isfinite(arm.sd) && arm.sd >= 0.0, "a standard deviation must be finite and not negative");
   }
   if (base.n < 2 || head.n < 2) return std::nullopt;
   const auto error = detail::welch_error(base.sd * base.sd, base.n, head.sd * head.sd, head.n);

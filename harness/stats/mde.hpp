@@ -35,7 +35,6 @@ std::optional<double> minimum_detectable_effect(const TwoSample& sample, const T
 
 // Fewest launches a side (at least 2) with which minimum_detectable_effect <= effect when both arms have this
 // sd; nullopt when that takes more than cap, or the effect is not above theta.
-std::optional<std::size_t> launches_needed(double sd, double effect, const TestPlan& plan = {},
-                                           std::size_t cap = 1000);
+std::optional<std::size_t> launches_needed(double sd, double effect, const TestPlan& plan = {}, std::size_t cap = 1000);
 
 }  // namespace stepgauge::stats

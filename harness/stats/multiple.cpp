@@ -15,8 +15,7 @@ std::vector<std::size_t> ascending(std::span<const double> p_values) {
   for (const double p : p_values) detail::require(p >= 0.0 && p <= 1.0, "a p value must be within [0, 1]");
   std::vector<std::size_t> order(p_values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
   return order;
 }
 

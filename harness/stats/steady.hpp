@@ -17,10 +17,10 @@ struct LevelShift {
 struct SteadyWindow {
   std::size_t begin = 0;
   std::size_t end = 0;
-  bool steady = false;              // the window holds at least half of the measured steps
-  std::optional<LevelShift> shift;  // the last shift over 2 %, also when the window after it is long enough
-  std::string reason;               // why not steady; empty when steady
-  std::string note;                 // what a reader should know of a steady window; may be empty
+  bool steady = false;                // the window holds at least half of the measured steps
+  std::optional<LevelShift> shift{};  // the last shift over 2 %, also when the window after it is long enough
+  std::string reason{};               // why not steady; empty when steady
+  std::string note{};                 // what a reader should know of a steady window; may be empty
 };
 
 // Steady window of one launch (statistics.md 3.1). step_ms holds every step of the launch, the first one at

@@ -106,10 +106,8 @@ std::optional<double> geometric_mean(std::span<const double> values) {
   return std::exp(logs / static_cast<double>(values.size()));
 }
 
-std::optional<double> ratio_of_sums(std::span<const double> numerators,
-                                    std::span<const double> denominators) {
-  detail::require(numerators.size() == denominators.size(),
-                  "a ratio of sums needs as many numerators as denominators");
+std::optional<double> ratio_of_sums(std::span<const double> numerators, std::span<const double> denominators) {
+  detail::require(numerators.size() == denominators.size(), "a ratio of sums needs as many numerators as denominators");
   detail::require_finite(numerators);
   detail::require_finite(denominators);
   const double lower = sum(denominators);

@@ -29,11 +29,7 @@ std::optional<TwoSample> compare(std::span<const double> base, std::span<const d
   const auto base_values = on_scale(base, scale);
   const auto head_values = on_scale(head, scale);
   if (!base_values || !head_values || base.empty() || head.empty()) return std::nullopt;
-  TwoSample sample{.diff = *mean(*head_values) - *mean(*base_values),
-                   .n_base = base.size(),
-                   .n_head = head.size(),
-                   .standard_error = {},
-                   .df = {}};
+  TwoSample sample{.diff = *mean(*head_values) - *mean(*base_values), .n_base = base.size(), .n_head = head.size()};
   const auto base_variance = variance(*base_values);
   const auto head_variance = variance(*head_values);
   if (!base_variance || !head_variance) return sample;

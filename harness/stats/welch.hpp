@@ -15,10 +15,9 @@ struct TwoSample {
   double diff = 0.0;  // head - base, on the scale: mean of ln values or mean of values
   std::size_t n_base = 0;
   std::size_t n_head = 0;
-  std::optional<double>
-      standard_error;        // of diff; nullopt when exact, or when either arm has fewer than two values
-  std::optional<double> df;  // Welch-Satterthwaite; present exactly when standard_error is
-  bool exact = false;        // both arms have at least two values and no spread: diff is a fact, no test
+  std::optional<double> standard_error{};  // of diff; nullopt when exact or an arm has fewer than two values
+  std::optional<double> df{};              // Welch-Satterthwaite; present exactly when standard_error is
+  bool exact = false;                      // two or more values and no spread in both arms: diff is a fact
 };
 
 struct Interval {

@@ -44,6 +44,7 @@ cuda_header = first(
 nccl_header = first(f"{site}/nvidia/nccl/include/nccl.h", "/usr/include/nccl.h", "/usr/local/cuda/include/nccl.h")
 json.dump(
     {
+        "executable": sys.executable,
         "torch_dir": torch_dir,
         "torch_version": str(version.get("__version__", "unknown")),
         "cxx11_abi": 1,

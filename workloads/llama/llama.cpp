@@ -62,8 +62,8 @@ class RotaryCache {
     for (const auto& table : tables_) {
       if (table->cos.device() == device && table->cos.scalar_type() == dtype) return *table;
     }
-    tables_.push_back(std::make_unique<llama::RotaryTable>(
-        llama::rotary_table(sequence_, head_dim_, kRopeTheta, device, dtype)));
+    tables_.push_back(
+        std::make_unique<llama::RotaryTable>(llama::rotary_table(sequence_, head_dim_, kRopeTheta, device, dtype)));
     return *tables_.back();
   }
 
@@ -79,8 +79,7 @@ class DecoderLayer : public torch::nn::Module {
     attention_ = register_module("self_attn", std::make_shared<Attention>(sizes, make));
     mlp_ = register_module("mlp", std::make_shared<Mlp>(sizes, make));
     input_norm_ = register_module("input_layernorm", std::make_shared<RMSNorm>(sizes.hidden, kNormEps, make));
-    post_norm_ =
-        register_module("post_attention_layernorm", std::make_shared<RMSNorm>(sizes.hidden, kNormEps, make));
+    post_norm_ = register_module("post_attention_layernorm", std::make_shared<RMSNorm>(sizes.hidden, kNormEps, make));
   }
 
   torch::Tensor forward(const torch::Tensor& x) const {
@@ -92,8 +91,8 @@ class DecoderLayer : public torch::nn::Module {
   torch::Tensor attend(const torch::Tensor& x) const {
     const auto query = attention_->q(x);
     const auto& table = rotary_->table(query.device(), query.scalar_type());
-    return attention_->o(llama::causal_attention(llama::rotate(query, table),
-                                                 llama::rotate(attention_->k(x), table), attention_->v(x)));
+    return attention_->o(
+        llama::causal_attention(llama::rotate(query, table), llama::rotate(attention_->k(x), table), attention_->v(x)));
   }
 
   std::shared_ptr<RotaryCache> rotary_;
@@ -108,8 +107,7 @@ class DecoderLayers : public torch::nn::Module {
   DecoderLayers(const LlamaSizes& sizes, const ParameterFactory& make) {
     auto rotary = std::make_shared<RotaryCache>(sizes.sequence, sizes.hidden / sizes.heads);
     for (int64_t i = 0; i < sizes.layers; ++i) {
-      layers_.push_back(
-          register_module(std::to_string(i), std::make_shared<DecoderLayer>(sizes, make, rotary)));
+      layers_.push_back(register_module(std::to_string(i), std::make_shared<DecoderLayer>(sizes, make, rotary)));
     }
   }
 
@@ -125,8 +123,7 @@ class DecoderLayers : public torch::nn::Module {
 class Decoder : public torch::nn::Module {
  public:
   Decoder(const LlamaSizes& sizes, const ParameterFactory& make) {
-    embed_ = register_module("embed_tokens",
-                             std::make_shared<Embedding>(sizes.vocab, sizes.hidden, kInitStddev, make));
+    embed_ = register_module("embed_tokens", std::make_shared<Embedding>(sizes.vocab, sizes.hidden, kInitStddev, make));
     layers_ = register_module("layers", std::make_shared<DecoderLayers>(sizes, make));
     norm_ = register_module("norm", std::make_shared<RMSNorm>(sizes.hidden, kNormEps, make));
   }
@@ -162,8 +159,7 @@ class Llama : public Model {
 double matmul_parameters(const LlamaSizes& sizes) {
   const double hidden = static_cast<double>(sizes.hidden);
   const double kv = static_cast<double>(sizes.hidden / sizes.heads * sizes.kv_heads);
-  const double layer =
-      2.0 * hidden * hidden + 2.0 * hidden * kv + 3.0 * hidden * static_cast<double>(sizes.ffn);
+  const double layer = 2.0 * hidden * hidden + 2.0 * hidden * kv + 3.0 * hidden * static_cast<double>(sizes.ffn);
   return static_cast<double>(sizes.layers) * layer + hidden * static_cast<double>(sizes.vocab);
 }
 
@@ -171,8 +167,7 @@ class LlamaWorkload : public Workload {
  public:
   explicit LlamaWorkload(const LlamaSizes& sizes) : sizes_(sizes) {}
 
-  std::shared_ptr<Model> build(const torch::TensorOptions& options,
-                               torch::Generator generator) const override {
+  std::shared_ptr<Model> build(const torch::TensorOptions& options, torch::Generator generator) const override {
     return std::make_shared<Llama>(sizes_, ParameterFactory{options, std::move(generator)});
   }
 
@@ -180,10 +175,8 @@ class LlamaWorkload : public Workload {
   Batch make_batch(int64_t batch, torch::Device device, torch::Dtype /*dtype*/,
                    torch::Generator generator) const override {
     const auto options = torch::TensorOptions().device(device).dtype(torch::kLong);
-    const auto tokens =
-        at::randint(0, sizes_.vocab, {batch, sizes_.sequence + 1}, std::move(generator), options);
-    return {tokens.narrow(1, 0, sizes_.sequence).contiguous(),
-            tokens.narrow(1, 1, sizes_.sequence).contiguous()};
+    const auto tokens = at::randint(0, sizes_.vocab, {batch, sizes_.sequence + 1}, std::move(generator), options);
+    return {tokens.narrow(1, 0, sizes_.sequence).contiguous(), tokens.narrow(1, 1, sizes_.sequence).contiguous()};
   }
 
   ModelFlops flops(int64_t batch) const override {

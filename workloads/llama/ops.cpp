@@ -1,5 +1,7 @@
 #include "workloads/llama/ops.hpp"
 
+#include <ATen/OpMathType.h>
+
 #include <utility>
 
 namespace stepgauge::workloads::llama {
@@ -47,8 +49,7 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
 };
 
 struct CrossEntropy : torch::autograd::Function<CrossEntropy> {
-  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& logits,
-                               const torch::Tensor& target) {
+  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& logits, const torch::Tensor& target) {
     const auto log_probs = at::_log_softmax(logits.to(at::toOpMathType(logits.scalar_type())), 1, false);
     const auto rows = target.unsqueeze(1);
     ctx->save_for_backward({log_probs, rows});
@@ -80,8 +81,7 @@ torch::Tensor expand_heads(const torch::Tensor& x, int64_t heads) {
 
 }  // namespace
 
-RotaryTable rotary_table(int64_t sequence, int64_t head_dim, double theta, torch::Device device,
-                         torch::Dtype dtype) {
+RotaryTable rotary_table(int64_t sequence, int64_t head_dim, double theta, torch::Device device, torch::Dtype dtype) {
   torch::NoGradGuard no_grad;
   const auto options = torch::TensorOptions().device(device).dtype(at::toOpMathType(dtype));
   const auto exponents = at::arange(0, head_dim, 2, options) / static_cast<double>(head_dim);
@@ -105,17 +105,16 @@ torch::Tensor cross_entropy(const torch::Tensor& logits, const torch::Tensor& ta
 torch::Tensor causal_attention(const torch::Tensor& query, torch::Tensor key, torch::Tensor value) {
   const int64_t heads = query.size(2);
   const bool grouped = key.size(2) != heads;
-  const bool flash =
-      query.is_cuda() && (query.scalar_type() == at::kBFloat16 || query.scalar_type() == at::kHalf);
+  const bool flash = query.is_cuda() && (query.scalar_type() == at::kBFloat16 || query.scalar_type() == at::kHalf);
   key = key.transpose(1, 2);
   value = value.transpose(1, 2);
   if (grouped && !flash) {
     key = expand_heads(key, heads);
     value = expand_heads(value, heads);
   }
-  const auto out = at::scaled_dot_product_attention(
-      query.transpose(1, 2), key, value, /*attn_mask=*/{}, /*dropout_p=*/0.0,
-      /*is_causal=*/true, /*scale=*/std::nullopt, /*enable_gqa=*/grouped && flash);
+  const auto out =
+      at::scaled_dot_product_attention(query.transpose(1, 2), key, value, /*attn_mask=*/{}, /*dropout_p=*/0.0,
+                                       /*is_causal=*/true, /*scale=*/std::nullopt, /*enable_gqa=*/grouped && flash);
   return out.transpose(1, 2).flatten(2);
 }
 

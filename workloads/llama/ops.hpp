@@ -14,8 +14,7 @@ struct RotaryTable {
 
 /// Angles position * theta^(-2i / head_dim) (Su et al. 2021), computed in fp32 on `device` (fp64 for fp64),
 /// then cast.
-RotaryTable rotary_table(int64_t sequence, int64_t head_dim, double theta, torch::Device device,
-                         torch::Dtype dtype);
+RotaryTable rotary_table(int64_t sequence, int64_t head_dim, double theta, torch::Device device, torch::Dtype dtype);
 
 /// Rotates x [batch, sequence, heads, head_dim] by its positions; element i pairs with i + head_dim / 2, the
 /// convention of transformers' checkpoints. Three kernels each way (backward is the rotation by the negative

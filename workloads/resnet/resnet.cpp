@@ -1,5 +1,7 @@
 #include "workloads/resnet/resnet.hpp"
 
+#include <ATen/OpMathType.h>
+
 #include <stdexcept>
 #include <utility>
 
@@ -87,8 +89,7 @@ class Block : public torch::nn::Module {
     for (size_t i = 0; i < shape.convs.size(); ++i) {
       const auto number = std::to_string(i + 1);
       convs_.push_back(register_module("conv" + number, make_conv(shape.convs[i], make)));
-      norms_.push_back(
-          register_module("bn" + number, std::make_shared<BatchNorm2d>(shape.convs[i].out, make)));
+      norms_.push_back(register_module("bn" + number, std::make_shared<BatchNorm2d>(shape.convs[i].out, make)));
     }
     if (shape.shortcut) {
       shortcut_ = register_module("downsample", std::make_shared<Shortcut>(*shape.shortcut, make));
@@ -116,8 +117,7 @@ class Stage : public torch::nn::Module {
  public:
   Stage(const std::vector<BlockShape>& shapes, const ParameterFactory& make) {
     for (const auto& shape : shapes) {
-      blocks_.push_back(
-          register_module(std::to_string(blocks_.size()), std::make_shared<Block>(shape, make)));
+      blocks_.push_back(register_module(std::to_string(blocks_.size()), std::make_shared<Block>(shape, make)));
     }
   }
 
@@ -177,8 +177,8 @@ int64_t strided(int64_t side, int64_t stride) {
 }
 
 double conv_macs(const ConvShape& conv, int64_t out_side) {
-  return static_cast<double>(conv.in) * static_cast<double>(conv.out) *
-         static_cast<double>(conv.kernel * conv.kernel) * static_cast<double>(out_side * out_side);
+  return static_cast<double>(conv.in) * static_cast<double>(conv.out) * static_cast<double>(conv.kernel * conv.kernel) *
+         static_cast<double>(out_side * out_side);
 }
 
 /// Multiply-adds of one image's forward pass.
@@ -203,16 +203,13 @@ class ResNetWorkload : public Workload {
  public:
   explicit ResNetWorkload(const ResNetSizes& sizes) : sizes_(sizes) {}
 
-  std::shared_ptr<Model> build(const torch::TensorOptions& options,
-                               torch::Generator generator) const override {
+  std::shared_ptr<Model> build(const torch::TensorOptions& options, torch::Generator generator) const override {
     return std::make_shared<ResNet>(sizes_, ParameterFactory{options, std::move(generator)});
   }
 
-  Batch make_batch(int64_t batch, torch::Device device, torch::Dtype dtype,
-                   torch::Generator generator) const override {
+  Batch make_batch(int64_t batch, torch::Device device, torch::Dtype dtype, torch::Generator generator) const override {
     const auto options = torch::TensorOptions().device(device);
-    auto input =
-        at::randn({batch, kImageChannels, sizes_.image, sizes_.image}, generator, options.dtype(dtype));
+    auto input = at::randn({batch, kImageChannels, sizes_.image, sizes_.image}, generator, options.dtype(dtype));
     auto target = at::randint(0, sizes_.classes, {batch}, generator, options.dtype(torch::kLong));
     return {std::move(input), std::move(target)};
   }
@@ -240,8 +237,7 @@ std::unique_ptr<Workload> make_resnet(const nlohmann::json& json) {
   for (const int64_t depth : {18, 34, 50, 101, 152}) {
     if (sizes.depth == depth) return std::make_unique<ResNetWorkload>(sizes);
   }
-  throw std::invalid_argument("resnet: no depth " + std::to_string(sizes.depth) +
-                              " (known: 18, 34, 50, 101, 152)");
+  throw std::invalid_argument("resnet: no depth " + std::to_string(sizes.depth) + " (known: 18, 34, 50, 101, 152)");
 }
 
 }  // namespace stepgauge::workloads

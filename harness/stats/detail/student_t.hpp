@@ -5,8 +5,9 @@
 namespace stepgauge::stats::detail {
 
 // double precision is enough; promotion to long double costs a factor of three.
-using StudentT = boost::math::students_t_distribution<
-    double, boost::math::policies::policy<boost::math::policies::promote_double<false>>>;
+using StudentT =
+    boost::math::students_t_distribution<double,
+                                         boost::math::policies::policy<boost::math::policies::promote_double<false>>>;
 
 // P(T > t) with df degrees of freedom.
 inline double student_t_upper_tail(double t, double df) {

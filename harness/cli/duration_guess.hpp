@@ -1,0 +1,27 @@
+#pragma once
+// How long a suite will take: from the launches in this machine's baseline of the suite where there are any, else a
+// stated guess.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/suite_options.hpp"
+
+namespace stepgauge::cli {
+
+class DurationGuess {
+ public:
+  explicit DurationGuess(const Plan& plan);
+
+  /// Seconds of one launch.
+  double launch_seconds(const Cell& cell) const;
+  double total_minutes(const std::vector<Cell>& cells) const;
+  /// "from the baseline of ..." or "guess: no baseline here", for people.
+  const std::string& source() const { return source_; }
+
+ private:
+  std::map<std::string, double> seconds_;  ///< cell id -> mean of its launches
+  std::string source_;
+};
+
+}  // namespace stepgauge::cli

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <system_error>
+
+#include "cli/commands.hpp"
+#include "config/config_error.hpp"
+#include "contract/json_io.hpp"
+#include "store/baseline.hpp"
+#include "store/run_folder.hpp"
+
+namespace {
+
+using stepgauge::ExitCode;
+
+int fail(ExitCode code, const char* what) {
+  fmt::print(stderr, "stepgauge: {}\n", what);
+  return static_cast<int>(code);
+}
+
+/// A user's error, a broken file and a machine's failure leave by different codes; none of them shows a stack trace.
+int run(stepgauge::cli::Program& program, int argc, char** argv) {
+  try {
+    program.app.parse(argc, argv);
+    return static_cast<int>(program.code);
+  } catch (const CLI::ParseError& error) {
+    const int code = program.app.exit(error);
+    return code == 0 ? 0 : static_cast<int>(ExitCode::usage);
+  } catch (const stepgauge::config::ConfigError& error) {
+    return fail(ExitCode::usage, error.what());
+  } catch (const stepgauge::store::RunConflict& error) {
+    return fail(ExitCode::usage, error.what());
+  } catch (const stepgauge::store::BaselineMissing& error) {
+    return fail(ExitCode::not_comparable, error.what());
+  } catch (const stepgauge::store::BaselineRefused& error) {
+    return fail(ExitCode::measurement_failed, error.what());
+  } catch (const stepgauge::ContractError& error) {
+    return fail(ExitCode::usage, error.what());
+  } catch (const std::invalid_argument& error) {
+    return fail(ExitCode::usage, error.what());
+  } catch (const std::system_error& error) {
+    return fail(ExitCode::measurement_failed, error.what());
+  } catch (const std::exception& error) {
+    return fail(ExitCode::measurement_failed, error.what());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  stepgauge::cli::Program program;
+  program.name = argv[0];
+  program.arguments.assign(argv, argv + argc);
+  auto& app = program.app;
+  app.set_version_flag("--version", "stepgauge " STEPGAUGE_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  stepgauge list configs/smoke.yaml                 what would run, and what cannot here\n"
+      "  stepgauge run configs/smoke.yaml --out runs/a     run it\n"
+      "  stepgauge baseline save runs/a                    keep it as the reference of this machine\n"
+      "  stepgauge compare baseline:smoke runs/b           judge another run against it\n"
+      "Exit codes: 0 nothing worse, 1 confirmed regression, 2 usage or config error, 3 measurement invalid or failed,\n"
+      "            4 inconclusive, 5 baseline missing or not comparable");
+  stepgauge::cli::add_list(program);
+  stepgauge::cli::add_run(program);
+  stepgauge::cli::add_report(program);
+  stepgauge::cli::add_compare(program);
+  stepgauge::cli::add_baseline(program);
+  stepgauge::cli::add_doctor(program);
+  stepgauge::cli::add_schema(program);
+  return run(program, argc, argv);
+}

@@ -1,0 +1,33 @@
+#pragma once
+// What a person sees while a run goes on: one line that changes on a terminal, one plain line a launch elsewhere.
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "contract/record.hpp"
+#include "launch/launcher.hpp"
+
+namespace stepgauge::cli {
+
+class ProgressDisplay {
+ public:
+  /// `quiet` shows nothing. Writes to standard error.
+  ProgressDisplay(std::size_t total_launches, double estimated_s, bool quiet);
+
+  void start(const Cell& cell, int launch);
+  void update(const launch::Progress& progress);
+  void finish(const LaunchRecord& record);
+
+ private:
+  std::string time_left() const;
+  void show(const std::string& line);
+
+  std::size_t total_, done_ = 0;
+  double estimated_s_;
+  bool quiet_, terminal_;
+  std::string cell_;
+  int launch_ = 0;
+  std::chrono::steady_clock::time_point begin_, shown_{};
+};
+
+}  // namespace stepgauge::cli

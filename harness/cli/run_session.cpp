@@ -1,0 +1,121 @@
+#include "cli/run_session.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "cli/interrupt.hpp"
+#include "cli/progress_display.hpp"
+#include "launch/launcher.hpp"
+#include "summary/launch_summary.hpp"
+
+namespace stepgauge::cli {
+namespace {
+
+constexpr double memory_back_mib = 64;  ///< how near to the reading before the launch counts as "back"
+constexpr auto memory_wait = std::chrono::seconds(10);
+
+using Readings = std::vector<std::optional<double>>;
+
+Readings memory_in_use(const std::vector<int>& devices) {
+  Readings out;
+  for (const auto device : devices) out.push_back(machine::gpu_memory_used_mib(device));
+  return out;
+}
+
+/// Waits until the devices hold no more than before the launch: the driver frees a dead process's memory a little
+/// later.
+Readings wait_for_memory(const std::vector<int>& devices, const Readings& before) {
+  const auto end = std::chrono::steady_clock::now() + memory_wait;
+  for (;;) {
+    auto now = memory_in_use(devices);
+    bool back = true;
+    for (std::size_t i = 0; i < now.size(); ++i)
+      back = back && (!now[i] || !before[i] || *now[i] <= *before[i] + memory_back_mib);
+    if (back || std::chrono::steady_clock::now() > end) return now;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+Json readings_json(const Readings& readings) {
+  auto out = Json::array();
+  for (const auto& value : readings) out.push_back(value ? Json(*value) : Json(nullptr));
+  return out;
+}
+
+/// The ranks subtract these from what they see at the end, to know what lies outside the allocator.
+void publish_memory(const Readings& before) {
+  std::string text;
+  for (const auto& value : before)
+    text += (text.empty() ? "" : ",") + (value ? fmt::format("{:.1f}", *value) : std::string());
+  if (text.empty()) {
+    ::unsetenv("STEPGAUGE_DEVICE_USED_MIB");
+  } else {
+    ::setenv("STEPGAUGE_DEVICE_USED_MIB", text.c_str(), 1);
+  }
+}
+
+struct Pending {
+  const Cell* cell;
+  int launch;
+};
+
+std::vector<Pending> pending_launches(const store::RunFolder& folder) {
+  std::vector<Pending> out;
+  int most = 0;
+  for (const auto& cell : folder.info().cells) most = std::max(most, cell.launches);
+  for (int launch = 0; launch < most; ++launch) {
+    for (const auto& cell : folder.info().cells) {
+      if (launch < cell.launches && !folder.completed(cell.id, launch)) out.push_back({&cell, launch});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+SessionResult run_session(store::RunFolder& folder, const std::vector<int>& devices, bool quiet, double estimated_s) {
+  const auto pending = pending_launches(folder);
+  const auto& workers = folder.info().workers;
+  const InterruptWatch interrupt;
+  const auto launcher = launch::local_launcher();
+  ProgressDisplay display(pending.size(), estimated_s, quiet);
+  SessionResult result;
+  for (const auto& [cell, index] : pending) {
+    const int attempt = folder.next_attempt(*cell, index);
+    launch::LaunchRequest request{
+        *cell, index, workers.at(cell->worker), folder.launch_folder(*cell, index, attempt), {}, interrupt.fd()};
+    if (cell->device == "cuda") {
+      request.devices.assign(devices.begin(),
+                             devices.begin() + std::min<std::ptrdiff_t>(cell->ddp.ranks, std::ssize(devices)));
+    }
+    const auto before = memory_in_use(request.devices);
+    publish_memory(before);
+    display.start(*cell, index);
+    auto outcome = launcher->launch(request, [&](const launch::Progress& progress) { display.update(progress); });
+    if (outcome.interrupted) {
+      result.interrupted = true;
+      return result;
+    }
+    summary::LaunchFacts facts{
+        index, attempt, outcome.status, outcome.reason, outcome.started_at, outcome.duration_s, {}, outcome.evidence};
+    if (!request.devices.empty()) {
+      facts.evidence["device_memory_in_use_mib"] = {{"before", readings_json(before)},
+                                                    {"after", readings_json(wait_for_memory(request.devices, before))}};
+    }
+    for (auto& rank : outcome.ranks) {
+      if (rank.record) facts.ranks.push_back(std::move(*rank.record));
+    }
+    facts.evidence["folder"] = request.folder.lexically_relative(folder.path()).string();
+    const auto record = summary::summarise(*cell, facts);
+    folder.append(record);
+    display.finish(record);
+    ++result.launched;
+  }
+  return result;
+}
+
+}  // namespace stepgauge::cli

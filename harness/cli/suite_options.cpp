@@ -1,0 +1,105 @@
+#include "cli/suite_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/tokenizer.hpp>
+#include <filesystem>
+#include <set>
+
+#include "contract/suggest.hpp"
+
+namespace stepgauge::cli {
+namespace {
+
+constexpr const char* built_in = "stepgauge";
+
+/// Words of a command line, with quotes and backslashes; no shell is involved.
+std::vector<std::string> split_command(const std::string& text) {
+  try {
+    const boost::escaped_list_separator<char> rules("\\", " ", "\"'");
+    const boost::tokenizer<boost::escaped_list_separator<char>> words(text, rules);
+    std::vector<std::string> out;
+    std::copy_if(words.begin(), words.end(), std::back_inserter(out),
+                 [](const std::string& word) { return !word.empty(); });
+    if (!out.empty()) return out;
+  } catch (const boost::escaped_list_error& error) {
+    throw config::ConfigError("", 0, 0, fmt::format("--worker \"{}\": {}", text, error.what()));
+  }
+  throw config::ConfigError("", 0, 0, "--worker: the command is empty");
+}
+
+std::map<std::string, std::vector<std::string>> worker_commands(const SuiteOptions& options, const config::Suite& suite,
+                                                                const std::string& program_name) {
+  auto commands = suite.workers;
+  commands[built_in] = {built_in_worker(program_name).string()};
+  std::vector<std::string> names;
+  for (const auto& entry : commands) names.push_back(entry.first);
+  for (const auto& text : options.workers) {
+    const auto equals = text.find('=');
+    const auto space = text.find(' ');
+    const auto slash = text.find('/');
+    const bool named = equals != std::string::npos && equals < space && equals < slash;
+    const auto name = named ? text.substr(0, equals) : built_in;
+    if (commands.count(name) == 0) {
+      throw config::ConfigError(
+          "", 0, 0, fmt::format("--worker: the suite has no worker \"{}\"{}", name, suggestion(name, names)));
+    }
+    commands[name] = split_command(named ? text.substr(equals + 1) : text);
+  }
+  return commands;
+}
+
+}  // namespace
+
+std::filesystem::path built_in_worker(const std::string& program_name) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (error ? std::filesystem::path(program_name) : self).parent_path() / "stepgauge-worker";
+}
+
+void SuiteOptions::add_to(CLI::App& command) {
+  command.add_option("suite", suite_path, "suite, YAML or JSON")->required();
+  command.add_option("--only", selection.only, "run only cells whose id matches one of these globs");
+  command.add_option("--skip", selection.skip, "leave out cells whose id matches one of these globs");
+  command.add_option("--devices", devices, "CUDA devices to use, e.g. 0,1 (default: all)")->delimiter(',');
+  command.add_option("--worker", workers,
+                     "command of the worker that replaces the built-in one; NAME=CMD replaces one of the suite's");
+  command.add_option("--launches", launches, "launches per cell (default: as the suite says)")
+      ->check(CLI::Range(1, 100000));
+}
+
+Plan make_plan(const SuiteOptions& options, const std::string& program_name) {
+  Plan plan;
+  plan.suite = config::load_suite(options.suite_path);
+  plan.commands = worker_commands(options, plan.suite, program_name);
+  const auto chosen = config::select(plan.suite.cells, options.selection);
+  std::set<std::string> ids;
+  for (const auto& cell : chosen) ids.insert(cell.id);
+  plan.skipped = plan.suite.excluded;
+  plan.machine = machine::inspect();
+  for (auto cell : plan.suite.cells) {
+    if (options.launches > 0) cell.launches = options.launches;
+    if (ids.count(cell.id) == 0) {
+      plan.skipped.push_back({cell.id, cell.hash, Status::skipped, "not selected on the command line"});
+    } else if (const auto reason = machine::unmet_requirement(cell, plan.machine, devices_of(cell, plan, options))) {
+      plan.skipped.push_back({cell.id, cell.hash, Status::unsupported, *reason});
+    } else {
+      plan.cells.push_back(std::move(cell));
+    }
+  }
+  return plan;
+}
+
+std::vector<int> devices_of(const Cell& cell, const Plan& plan, const SuiteOptions& options) {
+  if (cell.device != "cuda") return {};
+  auto devices = options.devices;
+  if (devices.empty()) {
+    for (const auto& gpu : plan.machine.gpus) devices.push_back(gpu.index);
+  }
+  if (devices.size() > static_cast<std::size_t>(cell.ddp.ranks))
+    devices.resize(static_cast<std::size_t>(cell.ddp.ranks));
+  return devices;
+}
+
+}  // namespace stepgauge::cli

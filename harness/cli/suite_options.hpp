@@ -1,0 +1,45 @@
+#pragma once
+// What `list` and `run` share: which cells of a suite are meant, who runs them, and which of them this machine cannot
+// do.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/selection.hpp"
+#include "config/suite.hpp"
+#include "machine/machine.hpp"
+
+namespace stepgauge::cli {
+
+struct SuiteOptions {
+  std::string suite_path;
+  config::Selection selection;
+  std::vector<int> devices;          ///< CUDA indices; empty: all that are there
+  std::vector<std::string> workers;  ///< "CMD ARGS" for the built-in worker, or "NAME=CMD ARGS" for a name of the suite
+  int launches = 0;                  ///< 0: as the suite says
+
+  void add_to(CLI::App& command);
+};
+
+/// A suite made ready for this machine.
+struct Plan {
+  config::Suite suite;
+  machine::Machine machine;
+  std::vector<Cell> cells;           ///< to be launched
+  std::vector<SkippedCell> skipped;  ///< deselected, excluded or unsupported here, each with its reason
+  std::map<std::string, std::vector<std::string>> commands;  ///< worker name -> argv
+};
+
+/// Throws ConfigError for the suite, the selection, a worker name that the suite does not know, or a command that
+/// cannot be split.
+Plan make_plan(const SuiteOptions& options, const std::string& program_name);
+
+/// Path of the worker that was built beside this program.
+std::filesystem::path built_in_worker(const std::string& program_name);
+
+/// The CUDA devices of a cell: the first `ranks` of those chosen; empty for a CPU cell.
+std::vector<int> devices_of(const Cell& cell, const Plan& plan, const SuiteOptions& options);
+
+}  // namespace stepgauge::cli

@@ -1,0 +1,87 @@
+#include "config/suite.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/extends.hpp"
+#include "config/matrix.hpp"
+#include "config/policy.hpp"
+#include "config/reader.hpp"
+
+namespace stepgauge::config {
+namespace {
+
+const std::vector<std::string>& suite_keys() {
+  static const std::vector<std::string> keys{"stepgauge",
+                                             "name",
+                                             "description",
+                                             "extends",
+                                             "workers",
+                                             "launches",
+                                             "defaults",
+                                             "axes",
+                                             "zip",
+                                             "include",
+                                             "exclude",
+                                             "overrides",
+                                             "measure",
+                                             "limits",
+                                             "requires",
+                                             "tolerance",
+                                             "price_per_gpu_hour",
+                                             "peak_tflops"};
+  return keys;
+}
+
+std::map<std::string, std::vector<std::string>> read_workers(const Node& root) {
+  std::map<std::string, std::vector<std::string>> workers;
+  const auto* entry = root.find("workers");
+  if (entry == nullptr) return workers;
+  for (const auto& item : require_map(*entry->value, "workers").entries) {
+    const Node name{Node::Kind::quoted, item.mark, item.key, {}, {}};
+    if (read_name(name, "workers") == "stepgauge")
+      fail(item.mark, "workers: \"stepgauge\" is the built-in worker; choose another name");
+    const auto where = "workers." + item.key;
+    auto& command = workers[item.key];
+    const auto* hint = "strings, the program and its arguments (no shell splits them)";
+    for (const auto& argument : require_list(*item.value, where, hint).items)
+      command.push_back(read_text(*argument, where, "an argument as a string"));
+    if (command.front().empty()) fail(item.value->mark, fmt::format("{}: the program's name is empty", where));
+  }
+  return workers;
+}
+
+Suite read_suite(const NodePtr& document, const std::filesystem::path& path) {
+  const auto root = with_bases(document, path);
+  require_map(*root, "", suite_keys());
+  Suite suite;
+  suite.path = path;
+  const auto* name = root->find("name");
+  if (name == nullptr) fail(root->mark, "\"name\" is missing; every suite has its own");
+  suite.name = read_name(*name->value, "name");
+  if (const auto* entry = root->find("description")) suite.description = read_text(*entry->value, "description");
+  suite.workers = read_workers(*root);
+  PolicyPatch policy;
+  for (const auto& entry : root->entries) read_policy(entry.key, *entry.value, entry.key, policy);
+  std::vector<std::string> worker_names;
+  for (const auto& worker : suite.workers) worker_names.push_back(worker.first);
+  auto matrix = read_matrix(*root, suite.name, worker_names, policy);
+  auto expansion = expand(matrix);
+  suite.cells = std::move(expansion.cells);
+  suite.excluded = std::move(expansion.excluded);
+  suite.merged = expansion.merged;
+  return suite;
+}
+
+}  // namespace
+
+Suite load_suite(const std::filesystem::path& path) {
+  return read_suite(load_document(path), path);
+}
+
+Suite parse_suite(std::string_view text, const std::string& origin, Format format) {
+  return read_suite(parse_document(text, origin, format), origin);
+}
+
+}  // namespace stepgauge::config

@@ -1,0 +1,116 @@
+#include "launch/environment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace stepgauge::launch {
+namespace {
+
+constexpr auto devices_variable = "CUDA_VISIBLE_DEVICES";
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const auto comma = std::min(text.find(',', start), text.size());
+    const auto first = text.find_first_not_of(' ', start);
+    const auto last = text.find_last_not_of(' ', comma - 1);
+    parts.push_back(first < comma ? text.substr(first, last - first + 1) : std::string());
+    start = comma + 1;
+  }
+  return parts;
+}
+
+/// `devices` are positions in the shell's own mask where there is one.
+std::string device_mask(const Variables& shell, const std::vector<int>& devices) {
+  const auto mask = shell.find(devices_variable);
+  const auto shown = mask == shell.end() ? std::vector<std::string>() : split(mask->second);
+  std::string out;
+  for (const int device : devices) {
+    auto name = std::to_string(device);
+    if (mask != shell.end()) {
+      if (device < 0 || static_cast<std::size_t>(device) >= shown.size()) {
+        throw std::invalid_argument(fmt::format("GPU {} is asked for, {}=\"{}\" shows {}", device, devices_variable,
+                                                mask->second, shown.size()));
+      }
+      name = shown[static_cast<std::size_t>(device)];
+    }
+    if (!out.empty()) out += ',';
+    out += name;
+  }
+  return out;
+}
+
+/// What the settings of the cell mean in variables; its `env` may replace them.
+Variables implied(const Cell& cell) {
+  Variables out;
+  if (cell.ddp.transport == "p2p_off" || cell.ddp.transport == "socket") out.emplace("NCCL_P2P_DISABLE", "1");
+  if (cell.ddp.transport == "socket") out.emplace("NCCL_SHM_DISABLE", "1");
+  return out;
+}
+
+/// What holds unless the shell says otherwise.
+Variables defaults(const Cell& cell, const RankPlace& place) {
+  Variables out{{"PYTHONUNBUFFERED", "1"}};
+  if (cell.device == "cuda") {
+    out.emplace("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+  } else {
+    out["OMP_NUM_THREADS"] = std::to_string(std::max(1, place.usable_cores / std::max(1, cell.ddp.ranks)));
+  }
+  return out;
+}
+
+Variables contract_variables(const Cell& cell, const RankPlace& place) {
+  const auto rank = std::to_string(place.rank);
+  const auto ranks = std::to_string(cell.ddp.ranks);
+  Variables out{{"STEPGAUGE_CELL", place.cell_path},
+                {"STEPGAUGE_RECORD", place.record_path},
+                {"STEPGAUGE_PROGRESS_FD", std::to_string(place.progress_fd)},
+                {"STEPGAUGE_LAUNCH", std::to_string(place.launch)},
+                {"STEPGAUGE_LAUNCH_ID", place.launch_id},
+                {"STEPGAUGE_SPAWN_NS", std::to_string(place.spawn_ns)},
+                {"RANK", rank},
+                {"LOCAL_RANK", rank},
+                {"WORLD_SIZE", ranks},
+                {"LOCAL_WORLD_SIZE", ranks}};
+  if (cell.ddp.ranks > 1) {
+    out.emplace("MASTER_ADDR", "127.0.0.1");
+    out["MASTER_PORT"] = std::to_string(place.master_port);
+  }
+  if (place.store_fd) out["STEPGAUGE_STORE_FD"] = std::to_string(*place.store_fd);
+  return out;
+}
+
+}  // namespace
+
+RankEnvironment rank_environment(const Variables& shell, const Cell& cell, const RankPlace& place) {
+  RankEnvironment out;
+  auto asked = implied(cell);
+  for (const auto& [name, value] : cell.env) asked[name] = value;
+  const auto contract = contract_variables(cell, place);
+
+  for (const auto& [name, value] : shell) {
+    if (machine::is_passed_variable(name)) out.variables[name] = value;
+  }
+  for (const auto& [name, value] : asked) {
+    const auto found = out.variables.find(name);
+    if (found != out.variables.end() && found->second != value) {
+      out.conflicts.push_back({name, found->second, value});
+    }
+    out.variables[name] = value;
+  }
+  if (!cell.env.contains(devices_variable)) {
+    if (cell.device != "cuda") {
+      out.variables.insert_or_assign(devices_variable, std::string());  // no CUDA context for a CPU cell
+    } else if (!place.devices.empty()) {
+      out.variables[devices_variable] = device_mask(shell, place.devices);
+    }
+  }
+  for (const auto& [name, value] : defaults(cell, place)) out.variables.emplace(name, value);
+  for (const auto& [name, value] : contract) out.variables[name] = value;
+  return out;
+}
+
+}  // namespace stepgauge::launch

@@ -1,0 +1,43 @@
+#pragma once
+// What a rank sees: a pure function of the shell, the cell and the rank's place in the launch.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contract/cell.hpp"
+#include "machine/variables.hpp"
+
+namespace stepgauge::launch {
+
+using machine::Variables;
+
+struct RankPlace {
+  int launch = 0;
+  int rank = 0;
+  std::string cell_path, record_path;
+  std::string launch_id;  ///< unique in time on this machine, STEPGAUGE_LAUNCH_ID
+  int progress_fd = -1;
+  std::optional<int> store_fd;    ///< rank 0 of several
+  std::uint16_t master_port = 0;  ///< when there are several ranks
+  std::int64_t spawn_ns = 0;      ///< CLOCK_MONOTONIC
+  std::vector<int> devices;       ///< indices into what the shell's CUDA_VISIBLE_DEVICES shows
+  int usable_cores = 1;
+};
+
+/// The shell says one thing, the cell another; the cell wins, except for the contract's own variables.
+struct EnvironmentConflict {
+  std::string name, shell, cell;
+};
+
+struct RankEnvironment {
+  Variables variables;
+  std::vector<EnvironmentConflict> conflicts;
+};
+
+/// The allow-listed part of `shell`, what the cell's settings imply (transport, devices, threads), the cell's own
+/// `env`, and the contract's variables (docs/worker_contract.md), which nothing replaces. Throws std::invalid_argument
+/// for a device that the shell's CUDA_VISIBLE_DEVICES does not show.
+RankEnvironment rank_environment(const Variables& shell, const Cell& cell, const RankPlace& place);
+
+}  // namespace stepgauge::launch

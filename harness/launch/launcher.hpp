@@ -1,0 +1,84 @@
+#pragma once
+// One launch: a fresh group of rank processes that executes a cell once, ended and reaped whatever they do.
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contract/cell.hpp"
+#include "contract/record.hpp"
+#include "contract/status.hpp"
+
+namespace stepgauge::launch {
+
+struct LaunchRequest {
+  Cell cell;
+  int launch = 0;                    ///< index within the cell
+  std::vector<std::string> command;  ///< worker and its arguments; the worker is looked up in PATH when it has no "/"
+  std::filesystem::path folder;      ///< made when missing; gets cell.json, rankN.json, rankN.out, rankN.err
+  std::vector<int> devices;          ///< CUDA indices, empty for cpu
+  int interrupt_fd = -1;             ///< readable when the user interrupts (a self-pipe of the CLI); not read from
+};
+
+/// How one rank went. Times are seconds since the start of the launch.
+struct RankExit {
+  int rank = 0;
+  pid_t pid = 0;
+  std::optional<int> exit_code, signal;  ///< both absent: never started, or could not be killed
+  bool killed_by_harness = false;        ///< it was still running when the launcher began to end the launch
+  std::string last_phase;                ///< empty: it never told one
+  std::optional<std::int64_t> last_step;
+  double last_sign_s = 0;               ///< last line of progress or byte of output
+  double ended_s = 0;                   ///< when it was reaped
+  std::optional<double> record_s;       ///< when its record was written
+  std::vector<std::string> last_lines;  ///< of stderr, of stdout when stderr is empty; at most 20, printable
+  std::uint64_t out_bytes = 0, err_bytes = 0, dropped_bytes = 0;
+  double user_s = 0, system_s = 0;
+  std::int64_t max_rss_kib = 0;
+  std::optional<RankRecord> record;
+  std::string record_error;  ///< why there is no usable record; empty when there is one
+};
+
+struct LaunchOutcome {
+  Status status = Status::crashed;
+  std::string reason;  ///< empty when ok
+  std::vector<RankExit> ranks;
+  Json evidence = Json::object();  ///< ranks, left_behind, environment_conflicts, hang, notes (lines for people)
+  double duration_s = 0;
+  std::string started_at;    ///< UTC, ISO 8601
+  bool interrupted = false;  ///< the user interrupted; status is `skipped` unless the launch had ended before
+};
+
+/// Called when a rank tells something new, and about once a second besides, so that a display can tick.
+struct Progress {
+  int rank = 0;
+  std::string phase;
+  std::optional<std::int64_t> step;
+  double elapsed_s = 0;
+};
+
+class Launcher {
+ public:
+  Launcher() = default;
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+  virtual ~Launcher();
+
+  /// Runs one launch to its end; nothing of it runs on return, nor after an exception of `on_progress`.
+  /// Throws std::system_error when the folder cannot be written and std::invalid_argument for an empty command,
+  /// no rank, or a device that CUDA_VISIBLE_DEVICES does not show. Everything a worker may do is a status.
+  virtual LaunchOutcome launch(const LaunchRequest& request,
+                               const std::function<void(const Progress&)>& on_progress) = 0;
+};
+
+/// Ranks as children of this process, which becomes a child subreaper: whatever a rank starts is found again, and every
+/// child that this process gains during a launch counts as the launch's. Use it from the main thread of a program that
+/// starts no other processes at the same time; the ranks die with that thread.
+std::unique_ptr<Launcher> local_launcher();
+
+}  // namespace stepgauge::launch

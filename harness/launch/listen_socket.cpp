@@ -1,0 +1,30 @@
+#include "launch/listen_socket.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace stepgauge::launch {
+
+ListenSocket ListenSocket::open() {
+  const auto check = [](int result) {
+    if (result < 0) throw std::system_error(errno, std::generic_category(), "cannot listen on 127.0.0.1");
+  };
+  ListenSocket out;
+  out.fd = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  check(out.fd.get());
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  check(::bind(out.fd.get(), reinterpret_cast<sockaddr*>(&address), size));
+  check(::listen(out.fd.get(), SOMAXCONN));
+  check(::getsockname(out.fd.get(), reinterpret_cast<sockaddr*>(&address), &size));
+  out.port = ntohs(address.sin_port);
+  return out;
+}
+
+}  // namespace stepgauge::launch

@@ -1,0 +1,64 @@
+#pragma once
+// From what happened to the one status of a launch: pure functions.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/environment.hpp"
+#include "launch/launcher.hpp"
+#include "launch/tree_killer.hpp"
+
+namespace stepgauge::launch {
+
+/// A rank as it stood when a clock ran out.
+struct RankState {
+  int rank = 0;
+  bool running = true;
+  std::string phase;
+  std::optional<std::int64_t> step;
+  double last_sign_s = 0;
+};
+
+/// A clock that ran out: "deadline" (the launch's) or "silence" (a rank's).
+struct Hang {
+  std::string limit;
+  double limit_s = 0;
+  double at_s = 0;
+  std::optional<int> odd_rank;  ///< absent when every rank stands at the same place, or is still making progress
+  std::string reason;
+};
+
+/// Names the odd rank: of the ranks that run and are silent, the one that got least far (phase, then step), then the
+/// one silent for longest (by more than a second).
+Hang describe_hang(const std::string& limit, double limit_s, double now_s, const std::vector<RankState>& states);
+
+struct LaunchFacts {
+  std::vector<RankExit> ranks;
+  std::optional<Hang> hang;
+  bool stopped_by_user = false;
+  std::string start_error;  ///< "cannot start WORKER: ..."
+};
+
+struct Judgement {
+  Status status = Status::ok;
+  std::string reason;
+};
+
+/// `ok` when every rank exited with 0 and left a valid record that says ok. Otherwise the status of the first rank that
+/// failed by itself. The time of a failure is when a record that is not ok was written, else when the rank ended; of
+/// failures within 50 ms of the first (the clocks' resolution under load), a death by signal goes before a status that
+/// a record gives, and that before any other crash.
+Judgement judge(const LaunchFacts& facts);
+
+/// Ended well: exit code 0 and a record that says ok.
+bool went_well(const RankExit& rank);
+
+struct Surroundings {
+  std::vector<LeftBehind> left_behind;
+  std::vector<EnvironmentConflict> conflicts;
+  std::vector<std::string> notes;
+};
+
+Json evidence_json(const LaunchFacts& facts, const Surroundings& surroundings, Status status);
+
+}  // namespace stepgauge::launch

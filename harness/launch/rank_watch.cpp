@@ -1,0 +1,178 @@
+#include "launch/rank_watch.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <system_error>
+
+#include "launch/text.hpp"
+
+namespace stepgauge::launch {
+namespace {
+
+constexpr std::size_t line_cap = 4096;
+constexpr std::size_t phase_cap = 64;
+constexpr std::size_t shown_lines = 20;
+
+struct Pipe {
+  UniqueFd read_end, write_end;
+};
+
+/// `non_blocking_writer`: the progress channel; logs keep a blocking writer, as a terminal would be.
+Pipe open_pipe(bool non_blocking_writer) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | (non_blocking_writer ? O_NONBLOCK : 0)) != 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot open a pipe");
+  }
+  Pipe pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  ::fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK);
+  return pipe;
+}
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+}  // namespace
+
+bool ProgressParser::feed(std::string_view bytes) {
+  bool changed = false;
+  while (!bytes.empty()) {
+    const auto newline = bytes.find('\n');
+    const auto piece = bytes.substr(0, newline);
+    if (partial_.size() < line_cap) partial_ += piece.substr(0, line_cap - partial_.size());
+    if (newline == std::string_view::npos) break;
+    changed |= take_line(partial_);
+    partial_.clear();
+    bytes.remove_prefix(newline + 1);
+  }
+  return changed;
+}
+
+bool ProgressParser::take_line(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (line.starts_with("phase ")) {
+    phase_ = printable(line.substr(6), phase_cap);
+    return true;
+  }
+  if (!line.starts_with("step ")) return false;
+  line.remove_prefix(5);
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), step);
+  if (error != std::errc{} || end != line.data() + line.size() || step < 0) return false;
+  step_ = step;
+  return true;
+}
+
+RankWatch::RankWatch(int rank, const std::filesystem::path& folder)
+    : rank_(rank), record_path_(folder / fmt::format("rank{}.json", rank)) {
+  std::filesystem::remove_all(record_path_);
+  for (auto* stream : {&out_, &err_}) {
+    auto pipe = open_pipe(false);
+    stream->read_end = std::move(pipe.read_end);
+    stream->write_end = std::move(pipe.write_end);
+    stream->name = fmt::format("rank{}.{}", rank, stream == &out_ ? "out" : "err");
+    stream->sink = std::make_unique<LogSink>(folder / stream->name);
+  }
+  auto pipe = open_pipe(true);
+  progress_read_ = std::move(pipe.read_end);
+  progress_write_ = std::move(pipe.write_end);
+}
+
+void RankWatch::connect(SpawnPlan& plan) const {
+  plan.out = out_.write_end.get();
+  plan.err = err_.write_end.get();
+  plan.progress = progress_write_.get();
+}
+
+void RankWatch::start(const SpawnPlan& plan) {
+  process_.emplace(plan);
+  out_.write_end.reset();
+  err_.write_end.reset();
+  progress_write_.reset();
+}
+
+void RankWatch::add_poll(std::vector<pollfd>& polls) const {
+  for (const auto* fd : {&out_.read_end, &err_.read_end, &progress_read_}) {
+    if (*fd) polls.push_back({fd->get(), POLLIN, 0});
+  }
+  if (process_ && process_->running() && process_->pidfd() >= 0) polls.push_back({process_->pidfd(), POLLIN, 0});
+}
+
+bool RankWatch::drain(UniqueFd& pipe, std::size_t max_bytes, double now_s, LogSink* sink) {
+  thread_local std::array<char, 64u << 10> buffer;
+  bool changed = false;
+  while (pipe && max_bytes > 0) {
+    const auto count = ::read(pipe.get(), buffer.data(), std::min(buffer.size(), max_bytes));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) break;
+    if (count <= 0) {
+      pipe.reset();
+      break;
+    }
+    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
+    if (running()) last_sign_s_ = now_s;
+    max_bytes -= bytes.size();
+    if (sink != nullptr) {
+      sink->append(bytes);
+    } else {
+      changed |= progress_.feed(bytes);
+    }
+  }
+  return changed;
+}
+
+bool RankWatch::read_pipes(double now_s, std::size_t max_bytes) {
+  drain(out_.read_end, max_bytes, now_s, out_.sink.get());
+  drain(err_.read_end, max_bytes, now_s, err_.sink.get());
+  return drain(progress_read_, max_bytes, now_s, nullptr);
+}
+
+bool RankWatch::try_reap(double now_s) {
+  if (!process_ || !process_->running()) return true;
+  if (!process_->reap()) return false;
+  ended_s_ = now_s;
+  return true;
+}
+
+RankExit RankWatch::finish() {
+  out_.sink->finish();
+  err_.sink->finish();
+  RankExit out;
+  out.rank = rank_;
+  out.last_phase = progress_.phase();
+  out.last_step = progress_.step();
+  out.last_sign_s = last_sign_s_;
+  out.ended_s = ended_s_;
+  out.killed_by_harness = killed_by_harness_;
+  out.out_bytes = out_.sink->total_bytes();
+  out.err_bytes = err_.sink->total_bytes();
+  out.dropped_bytes = out_.sink->dropped_bytes() + err_.sink->dropped_bytes();
+  out.last_lines = last_lines((out.err_bytes > 0 ? err_ : out_).sink->tail(), shown_lines);
+  if (!process_) return out;
+  out.pid = process_->pid();
+  out.exit_code = process_->exit_code();
+  out.signal = process_->term_signal();
+  out.user_s = seconds(process_->usage().ru_utime);
+  out.system_s = seconds(process_->usage().ru_stime);
+  out.max_rss_kib = process_->usage().ru_maxrss;
+  return out;
+}
+
+std::vector<std::string> RankWatch::log_errors() const {
+  std::vector<std::string> out;
+  for (const auto* stream : {&out_, &err_}) {
+    if (const int error = stream->sink->write_error(); error != 0) {
+      out.push_back(fmt::format("{} is not complete: {}", stream->name, std::strerror(error)));
+    }
+  }
+  return out;
+}
+
+}  // namespace stepgauge::launch

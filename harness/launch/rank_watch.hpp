@@ -1,0 +1,83 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/launcher.hpp"
+#include "launch/log_sink.hpp"
+#include "launch/rank_process.hpp"
+
+struct pollfd;
+
+namespace stepgauge::launch {
+
+/// Cuts the progress channel into lines and keeps what they say. Lines: "phase NAME", "step N"; others are signs of
+/// life alone.
+class ProgressParser {
+ public:
+  /// True when phase or step changed.
+  bool feed(std::string_view bytes);
+  const std::string& phase() const { return phase_; }
+  std::optional<std::int64_t> step() const { return step_; }
+
+ private:
+  bool take_line(std::string_view line);
+
+  std::string partial_;
+  std::string phase_;
+  std::optional<std::int64_t> step_;
+};
+
+/// One rank under way: its process, its logs and its channel.
+class RankWatch {
+ public:
+  /// Opens logs and pipes, removes a record left by an earlier attempt. Throws std::system_error.
+  RankWatch(int rank, const std::filesystem::path& folder);
+
+  const std::filesystem::path& record_path() const { return record_path_; }
+  /// Fills in the pipes; started by start().
+  void connect(SpawnPlan& plan) const;
+  /// Starts the process and closes the write ends here; throws std::system_error when it cannot be started.
+  void start(const SpawnPlan& plan);
+
+  bool started() const { return process_.has_value(); }
+  bool running() const { return process_ && process_->running(); }
+  bool has_pidfd() const { return process_ && process_->pidfd() >= 0; }
+  RankProcess& process() { return *process_; }
+
+  void add_poll(std::vector<pollfd>& polls) const;
+  /// Reads what is there, at most `max_bytes` a pipe; true when the progress changed. `now_s`: since launch start.
+  bool read_pipes(double now_s, std::size_t max_bytes);
+  /// Reaps when it has ended; true once it has.
+  bool try_reap(double now_s);
+
+  const ProgressParser& progress() const { return progress_; }
+  double last_sign_s() const { return last_sign_s_; }
+  void mark_killed_by_harness() { killed_by_harness_ = true; }
+
+  /// Writes the logs out and tells how it went, without the record.
+  RankExit finish();
+  std::vector<std::string> log_errors() const;
+
+ private:
+  struct Stream {
+    UniqueFd read_end, write_end;
+    std::string name;
+    std::unique_ptr<LogSink> sink;
+  };
+  bool drain(UniqueFd& pipe, std::size_t max_bytes, double now_s, LogSink* sink);
+
+  int rank_;
+  std::filesystem::path record_path_;
+  Stream out_, err_;
+  UniqueFd progress_read_, progress_write_;
+  ProgressParser progress_;
+  std::optional<RankProcess> process_;
+  double last_sign_s_ = 0;
+  double ended_s_ = 0;
+  bool killed_by_harness_ = false;
+};
+
+}  // namespace stepgauge::launch

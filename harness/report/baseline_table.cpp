@@ -1,0 +1,125 @@
+#include "report/baseline_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "report/detail/cell_summary.hpp"
+#include "report/detail/escape.hpp"
+#include "report/detail/number.hpp"
+
+namespace stepgauge::report {
+namespace {
+
+using detail::CellSummary;
+using detail::markdown;
+
+bool plain_word(const std::string& word) {
+  return !word.empty() && word.find_first_not_of(
+                              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "_./:=@%+,-") == std::string::npos;
+}
+
+/// The command as a shell would read it, in a code span whose fence is longer than any backquote run in it.
+std::string command_text(const std::vector<std::string>& command) {
+  std::string text;
+  for (const auto& word : command) {
+    std::string quoted = detail::printable(word);
+    if (!plain_word(quoted)) {
+      std::string inner;
+      for (const char c : quoted) inner += c == '\'' ? std::string("'\\''") : std::string(1, c);
+      quoted = "'" + inner + "'";
+    }
+    text += (text.empty() ? "" : " ") + quoted;
+  }
+  std::size_t longest = 0, run = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  return longest == 0 ? fence + text + fence : fence + " " + text + " " + fence;
+}
+
+std::string machine_text(const Json& fingerprint) {
+  std::string out;
+  for (const auto& gpu : fingerprint.value("gpus", Json::array())) {
+    out += fmt::format("{}{} x {} ({} GiB)", out.empty() ? "" : ", ", gpu.value("count", 0),
+                       gpu.value("model", std::string()), gpu.value("memory_gib", 0));
+  }
+  const auto links = fingerprint.value("links", Json::object());
+  for (const auto& [kind, pairs] : links.items()) {
+    out += fmt::format(", {} ({} pair{})", kind, pairs.dump(), pairs == 1 ? "" : "s");
+  }
+  const auto cpu = fingerprint.value("cpu", Json::object());
+  if (cpu.empty()) return out.empty() ? "unknown" : out;
+  return out + fmt::format("{}{}, {} cores", out.empty() ? "" : "; ", cpu.value("model", std::string()),
+                           cpu.value("cores", 0));
+}
+
+/// Versions as the ranks loaded them: every value seen in any ok launch.
+std::string versions_text(const ResultSet& results) {
+  std::map<std::string, std::set<std::string>> seen;
+  for (const auto& cell : results.cells) {
+    for (const auto& launch : cell.launches) {
+      const auto ranks = launch.detail.find("ranks");
+      if (launch.status != Status::ok || ranks == launch.detail.end() || !ranks->is_array()) continue;
+      for (const auto& rank : *ranks) {
+        const auto software = rank.is_object() ? rank.find("software") : rank.end();
+        if (!rank.is_object() || software == rank.end() || !software->is_object()) continue;
+        for (const auto& [name, value] : software->items()) {
+          if (value.is_primitive()) seen[name].insert(value.is_string() ? value.get<std::string>() : value.dump());
+        }
+      }
+    }
+  }
+  std::string out;
+  for (const auto& [name, values] : seen) {
+    out += (out.empty() ? "" : ", ") + name;
+    for (const auto& value : values) out += " " + value;
+  }
+  return out.empty() ? "unknown" : out;
+}
+
+std::string table_text(const std::vector<CellSummary>& cells, const std::string& unit) {
+  std::string out = fmt::format(
+      "| cell | launches ok | init s | first step s | step ms | cv % | {} | peak MiB | status |\n"
+      "|---|---|---:|---:|---:|---:|---:|---:|---|\n",
+      unit.empty() ? "work/s" : markdown(unit));
+  for (const auto& cell : cells) {
+    out += fmt::format("| {}{} | {}/{} | {} | {} | {} | {} | {} | {} | {} |\n", cell.perturbed ? "PERTURBED " : "",
+                       markdown(cell.id), cell.ok, cell.asked, detail::four_digits(cell.init_s),
+                       detail::four_digits(cell.first_step_s), detail::four_digits(cell.step_ms),
+                       detail::percent(cell.step_cv), detail::four_digits(cell.throughput),
+                       detail::four_digits(cell.peak_mib), markdown(cell.status));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string baseline_markdown(const ResultSet& results, const TableSource& source) {
+  std::string out = fmt::format("# {}\n\n", markdown(results.suite));
+  if (!source.command.empty()) out += fmt::format("- Command: {}\n", command_text(source.command));
+  if (!source.run.empty()) out += fmt::format("- Run: {}\n", markdown(source.run));
+  out += fmt::format("- Machine: {}\n", markdown(machine_text(results.fingerprint)));
+  out += fmt::format("- Versions: {}\n", markdown(versions_text(results)));
+  out += fmt::format("- Date: {}\n\n", markdown(results.created_at));
+  out += "Medians over the ok launches; cv: spread of the step time between launches.\n";
+  std::map<std::string, std::vector<CellSummary>> by_unit;
+  for (const auto& cell : results.cells) {
+    auto summary = detail::summarise(cell);
+    by_unit[summary.work_unit].push_back(std::move(summary));
+  }
+  for (const auto& [unit, cells] : by_unit) out += "\n" + table_text(cells, unit);
+  if (!results.skipped.empty()) out += "\nNot launched:\n\n";
+  for (const auto& cell : results.skipped) {
+    out += fmt::format("- {}: {}{}{}\n", markdown(cell.id), to_string(cell.status), cell.reason.empty() ? "" : ": ",
+                       markdown(cell.reason));
+  }
+  return out;
+}
+
+}  // namespace stepgauge::report

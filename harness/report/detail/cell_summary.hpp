@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "contract/result_set.hpp"
+
+namespace stepgauge::report::detail {
+
+/// One cell for a table: medians over its ok launches.
+struct CellSummary {
+  std::string id;
+  bool perturbed = false;
+  std::size_t ok = 0, launched = 0, asked = 0;
+  std::optional<double> init_s, first_step_s, step_ms, step_cv, throughput, peak_mib;
+  std::string work_unit;  ///< of throughput, "samples/s"
+  std::string status;     ///< "ok", a status, "not run", "partial"
+};
+
+CellSummary summarise(const CellResults& cell);
+
+}  // namespace stepgauge::report::detail

@@ -1,0 +1,20 @@
+#pragma once
+// What makes two runs incomparable: the machine, by stable fields only.
+#include <string>
+
+#include "contract/json_io.hpp"
+
+namespace stepgauge::store {
+
+/// `environment` is machine::to_json, or holds it as "machine". Out come {"cpu": {"model", "cores"}} and, for runs that
+/// use GPUs,
+/// {"gpus": [{"model", "memory_gib", "count"}], "links": {kind: number of pairs}}. Memory is the nominal size of the
+/// card (drivers report a little less each). Index, UUID, PCI address, driver and Torch are not in it. {} when the
+/// machine data that it needs is missing: such a run compares with nothing.
+Json fingerprint(const Json& environment, bool uses_gpu);
+
+/// Readable, then 8 hex digits over the whole: "2x-nvidia-h200-nvlink-1a2b3c4d",
+/// "cpu-intel-xeon-processor-2c-9f8e7d6c". "unknown-machine" for {}.
+std::string fingerprint_slug(const Json& fingerprint);
+
+}  // namespace stepgauge::store

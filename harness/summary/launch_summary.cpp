@@ -1,0 +1,219 @@
+#include "summary/launch_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "contract/metrics.hpp"
+#include "stats/steady.hpp"
+#include "stats/summary.hpp"
+
+namespace stepgauge::summary {
+namespace {
+
+using RankValue = std::function<std::optional<double>(const RankRecord&)>;
+
+/// Largest over the ranks; absent when any rank lacks it.
+std::optional<double> max_over(const std::vector<RankRecord>& ranks, const RankValue& value) {
+  std::optional<double> largest;
+  for (const auto& rank : ranks) {
+    const auto one = value(rank);
+    if (!one) return std::nullopt;
+    largest = largest ? std::max(*largest, *one) : *one;
+  }
+  return largest;
+}
+
+std::optional<double> init_seconds(const RankRecord& rank) {
+  if (rank.phases_s.empty()) return std::nullopt;
+  return std::accumulate(rank.phases_s.begin(), rank.phases_s.end(), 0.0,
+                         [](double sum, const auto& phase) { return sum + phase.second; });
+}
+
+class Summary {
+ public:
+  Summary(const Cell& cell, const LaunchFacts& facts) : cell_(cell), facts_(facts) {
+    record_.cell_id = cell.id;
+    record_.cell_hash = cell.hash;
+    record_.suite = cell.suite;
+    record_.launch = facts.launch;
+    record_.attempt = facts.attempt;
+    record_.status = facts.status;
+    record_.reason = facts.reason;
+    record_.started_at = facts.started_at;
+    record_.duration_s = facts.duration_s;
+    record_.perturbed = is_perturbed(cell);
+  }
+
+  LaunchRecord make() {
+    const bool complete = merge_steps();
+    if (complete) {
+      find_window();
+      times();
+      rates();
+      memory();
+    }
+    const auto why = facts_.status == Status::ok ? std::string("the worker did not report it")
+                                                 : fmt::format("the launch ended as {}", to_string(facts_.status));
+    for (const auto& metric : metric_catalogue()) {
+      if (record_.metrics.count(metric.name) == 0) record_.metrics[metric.name] = {std::nullopt, metric.unit, why};
+    }
+    if (facts_.status == Status::ok) {
+      absent("stall_ratio", "needs a traced pass, which this version does not make");
+      if (cell_.price_per_gpu_hour == 0) absent("cost", "the suite gives no price_per_gpu_hour");
+      if (cell_.device == "cpu") {
+        absent("outside_memory", "a CPU has no device memory outside the allocator");
+        absent("peak_active", "the CPU allocator keeps no cache");
+        absent("peak_reserved", "the CPU allocator keeps no cache");
+        absent("mfu", "no peak rate is known for this device; the suite may give peak_tflops");
+      }
+    }
+    details();
+    return std::move(record_);
+  }
+
+ private:
+  void absent(const char* name, const char* why) {
+    auto& metric = record_.metrics[name];
+    if (!metric.value) metric.absent = why;
+  }
+
+  void put(const char* name, std::optional<double> value, std::string unit = "") {
+    if (!value) return;
+    record_.metrics[name] = {value, unit.empty() ? find_metric(name)->unit : std::move(unit), ""};
+  }
+
+  void fail(Status status, std::string reason) {
+    if (record_.status != Status::ok) return;
+    record_.status = status;
+    record_.reason = std::move(reason);
+  }
+
+  /// Per step the slowest rank. False when there is nothing to measure.
+  bool merge_steps() {
+    const auto& ranks = facts_.ranks;
+    if (ranks.empty() || static_cast<int>(ranks.size()) != cell_.ddp.ranks) return false;
+    const auto steps = ranks.front().step_ms.size();
+    for (const auto& rank : ranks) {
+      if (rank.step_ms.size() != steps || rank.measured_from != ranks.front().measured_from) {
+        fail(Status::crashed, fmt::format("rank {} reports {} steps measured from {}, rank {} reports {} from {}", rank.rank,
+                                          rank.step_ms.size(), rank.measured_from, ranks.front().rank, steps,
+                                          ranks.front().measured_from));
+        return false;
+      }
+    }
+    if (steps == 0 || ranks.front().measured_from >= steps) {
+      fail(Status::crashed, "the record holds no measured step");
+      return false;
+    }
+    step_ms_.assign(steps, 0);
+    for (const auto& rank : ranks) {
+      std::transform(step_ms_.begin(), step_ms_.end(), rank.step_ms.begin(), step_ms_.begin(),
+                     [](double a, double b) { return std::max(a, b); });
+    }
+    return true;
+  }
+
+  void find_window() {
+    window_ = stats::find_steady_window(step_ms_, facts_.ranks.front().measured_from);
+    if (!window_.steady) fail(Status::unsteady, window_.reason);
+    steady_.assign(step_ms_.begin() + static_cast<std::ptrdiff_t>(window_.begin),
+                   step_ms_.begin() + static_cast<std::ptrdiff_t>(window_.end));
+    steady_s_ = std::accumulate(steady_.begin(), steady_.end(), 0.0) / 1e3;
+    if (!steady_.empty() && steady_s_ <= 0) fail(Status::crashed, "every measured step took 0 ms: too short to measure");
+  }
+
+  void times() {
+    const auto init = max_over(facts_.ranks, init_seconds);
+    const auto first = max_over(facts_.ranks, [](const RankRecord& rank) {
+      return rank.first_step_s ? rank.first_step_s : std::optional<double>(rank.step_ms.front() / 1e3);
+    });
+    put("init_latency", init);
+    put("first_step_latency", first);
+    put("step_time", stats::median(steady_));
+    if (const auto last = stats::last_unsettled_step(step_ms_, window_); last && init && first) {
+      double seconds = *init + *first;
+      for (std::size_t i = 1; i <= *last; ++i) seconds += step_ms_[i] / 1e3;
+      put("time_to_steady", seconds);
+    }
+  }
+
+  void rates() {
+    if (steady_s_ <= 0) return;
+    double work = 0;
+    for (const auto& rank : facts_.ranks) work += rank.work_per_step;
+    if (work <= 0) return;
+    const auto ranks = static_cast<double>(facts_.ranks.size());
+    const auto unit = facts_.ranks.front().work_unit;
+    const double throughput = work * static_cast<double>(steady_.size()) / steady_s_;
+    put("throughput", throughput, unit + "/s");
+    put("throughput_per_gpu", throughput / ranks, unit + "/s");
+    if (cell_.price_per_gpu_hour > 0) {
+      put("cost", cell_.price_per_gpu_hour * ranks / 3600 / throughput * 1e6, "price/M " + unit);
+    }
+    double tflops = 0, mfu = 0;
+    for (const auto& rank : facts_.ranks) {
+      if (!rank.flops_per_step) return;
+      const double rate = *rank.flops_per_step * static_cast<double>(steady_.size()) / steady_s_ / 1e12;
+      tflops += rate / ranks;
+      mfu += rank.peak_tflops ? 100 * rate / *rank.peak_tflops / ranks : 0;
+    }
+    put("tflops", tflops);
+    if (mfu > 0) put("mfu", mfu);
+  }
+
+  void memory() {
+    const auto& ranks = facts_.ranks;
+    put("peak_memory", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.allocated_mib; }));
+    put("peak_memory_first_step", max_over(ranks, [](const RankRecord& rank) { return rank.memory_first_step.allocated_mib; }));
+    put("peak_active", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.active_mib; }));
+    put("peak_reserved", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.reserved_mib; }));
+    put("outside_memory", max_over(ranks, [](const RankRecord& rank) { return rank.outside_mib; }));
+  }
+
+  /// Host and device clocks of the measured steps; a gap means that the steps' times miss something.
+  void compare_clocks(Json& notes) const {
+    for (const auto& rank : facts_.ranks) {
+      const auto wall = rank.detail.find("wall");
+      if (wall == rank.detail.end() || !wall->is_object()) continue;
+      const auto host = wall->value("measured_wall_s", 0.0);
+      const auto device = wall->value("measured_device_s", 0.0);
+      if (device > 0 && host > 1.1 * device + 0.05) {
+        notes.push_back(fmt::format("rank {}: the host saw {:.3f} s for steps that sum to {:.3f} s", rank.rank, host, device));
+      }
+    }
+  }
+
+  void details() {
+    auto& detail = record_.detail;
+    auto ranks = Json::array();
+    for (const auto& rank : facts_.ranks) ranks.push_back(to_json(rank));
+    auto notes = Json::array();
+    compare_clocks(notes);
+    if (!window_.note.empty()) notes.push_back(window_.note);
+    detail["ranks"] = ranks;
+    detail["evidence"] = facts_.evidence;
+    detail["notes"] = notes;
+    if (step_ms_.empty()) return;
+    detail["samples"] = {{"step_ms", step_ms_}};
+    detail["window"] = {{"begin", window_.begin}, {"end", window_.end}, {"steady", window_.steady}};
+    if (const auto losses = facts_.ranks.front().detail.find("losses"); losses != facts_.ranks.front().detail.end()) {
+      detail["losses"] = *losses;
+    }
+  }
+
+  const Cell& cell_;
+  const LaunchFacts& facts_;
+  LaunchRecord record_;
+  std::vector<double> step_ms_, steady_;
+  double steady_s_ = 0;
+  stats::SteadyWindow window_;
+};
+
+}  // namespace
+
+LaunchRecord summarise(const Cell& cell, const LaunchFacts& facts) { return Summary(cell, facts).make(); }
+
+}  // namespace stepgauge::summary

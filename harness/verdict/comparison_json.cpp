@@ -1,0 +1,120 @@
+#include "verdict/comparison.hpp"
+
+namespace stepgauge::verdict {
+namespace {
+
+Json json_of(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string_view text_of(Better better) {
+  switch (better) {
+    case Better::lower:
+      return "lower";
+    case Better::higher:
+      return "higher";
+    default:
+      return "neither";
+  }
+}
+
+Json side_json(const Side& side) {
+  return {{"launches", side.n}, {"mean", json_of(side.mean)}, {"cv", json_of(side.cv)}, {"statuses", side.statuses}};
+}
+
+Json row_json(const Row& row) {
+  return {{"cell", row.cell},
+          {"base_cell", row.base_cell.empty() ? row.cell : row.base_cell},
+          {"metric", row.metric},
+          {"unit", row.unit},
+          {"better", text_of(row.better)},
+          {"scale", row.scale == Scale::ratio ? "ratio" : "points"},
+          {"blocking", row.blocking},
+          {"perturbed", row.perturbed},
+          {"base", side_json(row.base)},
+          {"head", side_json(row.head)},
+          {"change", json_of(row.change)},
+          {"ci_lower", json_of(row.ci_lower)},
+          {"ci_upper", json_of(row.ci_upper)},
+          {"tolerance", row.tolerance},
+          {"floor", row.floor},
+          {"threshold", json_of(row.threshold)},
+          {"mde", json_of(row.mde)},
+          {"worse_bound", json_of(row.worse_bound)},
+          {"p", json_of(row.p)},
+          {"p_adjusted", json_of(row.p_adjusted)},
+          {"exact", row.exact},
+          {"verdict", to_string(row.verdict)},
+          {"reason", row.reason}};
+}
+
+Json counts_json(const Counts& counts) {
+  return {{"expected", counts.expected},   {"compared", counts.compared}, {"passed", counts.passed},
+          {"regressed", counts.regressed}, {"improved", counts.improved}, {"inconclusive", counts.inconclusive},
+          {"invalid", counts.invalid},     {"missing", counts.missing}};
+}
+
+Json differences_json(const std::vector<FieldDifference>& differences) {
+  Json out = Json::array();
+  for (const auto& item : differences) {
+    out.push_back({{"field", item.field}, {"base", item.base}, {"head", item.head}, {"cells", item.cells}});
+  }
+  return out;
+}
+
+Json unmatched_json(const std::vector<UnmatchedCell>& cells) {
+  Json out = Json::array();
+  for (const auto& cell : cells) out.push_back({{"id", cell.id}, {"reason", cell.reason}});
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+      return "pass";
+    case Verdict::regressed:
+      return "regressed";
+    case Verdict::improved:
+      return "improved";
+    case Verdict::inconclusive:
+      return "inconclusive";
+    case Verdict::missing:
+      return "missing";
+    default:
+      return "invalid";
+  }
+}
+
+Json to_json(const Comparison& comparison) {
+  Json rows = Json::array();
+  for (const auto& row : comparison.rows) rows.push_back(row_json(row));
+  Json summaries = Json::array();
+  for (const auto& item : comparison.summaries) {
+    summaries.push_back({{"metric", item.metric}, {"change", item.change}, {"cells", item.cells}});
+  }
+  return {{"schema", "stepgauge.comparison"},
+          {"version", comparison_version},
+          {"suite", comparison.suite},
+          {"base", {{"name", comparison.base_name}, {"created_at", comparison.base_created_at}}},
+          {"head", {{"name", comparison.head_name}, {"created_at", comparison.head_created_at}}},
+          {"comparable", comparison.comparable},
+          {"refusal", comparison.refusal},
+          {"machine_differences", differences_json(comparison.machine)},
+          {"software_differences", differences_json(comparison.software)},
+          {"cells",
+           {{"expected", comparison.cells_expected},
+            {"matched", comparison.cells_matched},
+            {"excluded", comparison.cells_excluded}}},
+          {"counts", counts_json(comparison.counts)},
+          {"advisory", counts_json(comparison.advisory)},
+          {"rows", rows},
+          {"only_in_base", unmatched_json(comparison.only_in_base)},
+          {"only_in_head", unmatched_json(comparison.only_in_head)},
+          {"summaries", summaries},
+          {"notes", comparison.notes},
+          {"exit_code", static_cast<int>(comparison.exit_code)}};
+}
+
+}  // namespace stepgauge::verdict

@@ -1,0 +1,189 @@
+// The CUDA device: events, the caching allocator, NCCL. Built as libstepgauge_cuda.so.
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAEvent.h>
+#include <ATen/cuda/Sleep.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <cstdlib>
+#include <thread>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+
+#include "worker/device.hpp"
+
+namespace stepgauge::worker {
+namespace {
+
+constexpr double mib = 1024.0 * 1024.0;
+namespace allocator = c10::cuda::CUDACachingAllocator;
+constexpr auto aggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
+std::string version_text(int version, int major, int minor) {
+  return std::to_string(version / major) + "." + std::to_string(version % major / minor);
+}
+
+class CudaClock final : public StepClock {
+ public:
+  explicit CudaClock(std::size_t marks) {
+    for (std::size_t i = 0; i < marks; ++i) events_.emplace_back(cudaEventDefault);
+    const auto stream = at::cuda::getCurrentCUDAStream();
+    for (auto& event : events_) event.record(stream);  // creates them now: recording allocates nothing later
+    stream.synchronize();
+  }
+  void mark(std::size_t index) override { events_[index].record(at::cuda::getCurrentCUDAStream()); }
+  void drain(std::size_t last, const std::function<void(std::size_t)>& alive) override {
+    std::size_t done = 0;
+    while (!events_[last].query()) {
+      const auto before = done;
+      while (done < last && events_[done].query()) ++done;
+      if (done > before) alive(done);  // silence is how the launcher knows a rank that hangs in a collective
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+    }
+    events_[last].synchronize();
+  }
+  double elapsed_ms(std::size_t index) const override { return events_[index].elapsed_time(events_[index + 1]); }
+
+ private:
+  std::vector<at::cuda::CUDAEvent> events_;
+};
+
+struct Peak {
+  const char* name;         ///< substring of the device's name
+  double fp32, tf32, half;  ///< dense TFLOP/s
+  const char* source;
+};
+// NVIDIA datasheets, dense (half of the figures quoted "with sparsity").
+constexpr Peak peaks_table[] = {
+    {"H200", 66.9, 494.7, 989.4, "NVIDIA H200 datasheet (SXM, dense)"},
+    {"H100 PCIe", 51.2, 378.0, 756.0, "NVIDIA H100 datasheet (PCIe, dense)"},
+    {"H100", 66.9, 494.7, 989.4, "NVIDIA H100 datasheet (SXM, dense)"},
+    {"A100", 19.5, 156.0, 312.0, "NVIDIA A100 datasheet (dense)"},
+    {"L40S", 91.6, 183.0, 362.0, "NVIDIA L40S datasheet (dense)"},
+    {"L4", 30.3, 60.0, 121.0, "NVIDIA L4 datasheet (dense)"},
+};
+
+class CudaRoom final : public DeviceRoom {
+ public:
+  explicit CudaRoom(int index) : index_(static_cast<c10::DeviceIndex>(index)) {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || index >= count) {
+      throw UnsupportedCell("no CUDA device " + std::to_string(index) + " (" + std::to_string(count) + " visible)");
+    }
+    c10::cuda::set_device(index_);
+    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
+    if (const char* text = std::getenv("STEPGAUGE_DEVICE_USED_MIB")) before_mib_ = std::atof(text);
+    C10_CUDA_CHECK(cudaFree(nullptr));  // the context is made here, in phase `runtime`
+    properties_ = *at::cuda::getDeviceProperties(index_);
+  }
+
+  torch::Device device() const override { return {torch::kCUDA, index_}; }
+  void synchronize() override { C10_CUDA_CHECK(cudaDeviceSynchronize()); }
+  std::unique_ptr<StepClock> make_clock(std::size_t marks) override { return std::make_unique<CudaClock>(marks); }
+
+  void reset_peaks() override { allocator::resetPeakStats(index_); }
+  MemoryPeaks peaks() const override {
+    const auto stats = allocator::getDeviceStats(index_);
+    return {static_cast<double>(stats.allocated_bytes[aggregate].peak) / mib,
+            static_cast<double>(stats.active_bytes[aggregate].peak) / mib,
+            static_cast<double>(stats.reserved_bytes[aggregate].peak) / mib};
+  }
+  std::string memory_method() const override {
+    return "CUDA caching allocator; outside: cudaMemGetInfo - reserved - reading before the run";
+  }
+  std::optional<double> outside_mib() const override {
+    if (!before_mib_) return std::nullopt;
+    std::size_t free = 0, total = 0;
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess) return std::nullopt;
+    const auto reserved = allocator::getDeviceStats(index_).reserved_bytes[aggregate].current;
+    return (static_cast<double>(total - free) - static_cast<double>(reserved)) / mib - *before_mib_;
+  }
+  Json allocator_numbers() const override {
+    const auto stats = allocator::getDeviceStats(index_);
+    std::size_t free = 0, total = 0;
+    Json out{{"allocated_mib", static_cast<double>(stats.allocated_bytes[aggregate].current) / mib},
+             {"peak_allocated_mib", static_cast<double>(stats.allocated_bytes[aggregate].peak) / mib},
+             {"reserved_mib", static_cast<double>(stats.reserved_bytes[aggregate].current) / mib},
+             {"peak_reserved_mib", static_cast<double>(stats.reserved_bytes[aggregate].peak) / mib},
+             {"retries", stats.num_alloc_retries},
+             {"ooms", stats.num_ooms}};
+    if (cudaMemGetInfo(&free, &total) == cudaSuccess) {
+      out["device_free_mib"] = static_cast<double>(free) / mib;
+      out["device_total_mib"] = static_cast<double>(total) / mib;
+    }
+    return out;
+  }
+
+  void spin(double ms) override {
+    if (cycles_per_ms_ == 0) calibrate_spin();
+    at::cuda::sleep(static_cast<std::int64_t>(ms * cycles_per_ms_));
+  }
+
+  c10::intrusive_ptr<c10d::Backend> make_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                                 int size) override {
+    auto options = c10d::ProcessGroupNCCL::Options::create();
+    auto backend = c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size, options);
+    backend->setBoundDeviceId(device());
+    return backend;
+  }
+  c10d::ProcessGroup::BackendType backend_type() const override { return c10d::ProcessGroup::BackendType::NCCL; }
+
+  Json describe() const override {
+    char bus[32] = {};
+    cudaDeviceGetPCIBusId(bus, sizeof bus, index_);
+    return {{"kind", "cuda"},
+            {"index", index_},
+            {"name", properties_.name},
+            {"pci_bus_id", bus},
+            {"memory_mib", static_cast<double>(properties_.totalGlobalMem) / mib},
+            {"compute_capability", std::to_string(properties_.major) + "." + std::to_string(properties_.minor)},
+            {"multiprocessors", properties_.multiProcessorCount}};
+  }
+  Json software() const override {
+    int runtime = 0, driver = 0, nccl = 0;
+    cudaRuntimeGetVersion(&runtime);
+    cudaDriverGetVersion(&driver);
+    Json out{{"cuda_runtime", version_text(runtime, 1000, 10)},
+             {"cuda_driver_api", version_text(driver, 1000, 10)},
+             {"cudnn", at::detail::getCUDAHooks().versionCuDNN()}};
+    if (ncclGetVersion(&nccl) == ncclSuccess) {
+      out["nccl"] =
+          std::to_string(nccl / 10000) + "." + std::to_string(nccl / 100 % 100) + "." + std::to_string(nccl % 100);
+    }
+    return out;
+  }
+  std::optional<std::pair<double, std::string>> peak_tflops(const std::string& precision) const override {
+    for (const auto& peak : peaks_table) {
+      if (std::string_view(properties_.name).find(peak.name) == std::string_view::npos) continue;
+      if (precision == "fp32") return {{peak.fp32, peak.source}};
+      return {{precision == "tf32" ? peak.tf32 : peak.half, peak.source}};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// Cycles of the spinning kernel per millisecond at the clock of now; called between warm-up and
+  /// measurement, never inside.
+  void calibrate_spin() {
+    constexpr std::int64_t cycles = 20'000'000;
+    CudaClock clock(2);
+    clock.mark(0);
+    at::cuda::sleep(cycles);
+    clock.mark(1);
+    synchronize();
+    cycles_per_ms_ = static_cast<double>(cycles) / clock.elapsed_ms(0);
+  }
+
+  c10::DeviceIndex index_;
+  cudaDeviceProp properties_{};
+  std::optional<double> before_mib_;
+  double cycles_per_ms_ = 0;
+};
+
+}  // namespace
+}  // namespace stepgauge::worker
+
+extern "C" stepgauge::worker::DeviceRoom* stepgauge_make_cuda_room(int index) {
+  return new stepgauge::worker::CudaRoom(index);
+}

@@ -1,0 +1,81 @@
+#pragma once
+// What the step loop needs from a device. The CPU's is built in; the CUDA one is a library loaded only by
+// cuda cells, so that CPU cells and CPU-only builds carry nothing of it.
+#include <torch/torch.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <utility>
+
+#include "contract/record.hpp"
+
+namespace stepgauge::worker {
+
+/// Time marks between steps, recorded in the device's own order; nothing is allocated after construction.
+class StepClock {
+ public:
+  virtual ~StepClock() = default;
+  /// Records mark `index` (0 .. marks-1) after the work submitted so far; never waits for the device.
+  virtual void mark(std::size_t index) = 0;
+  /// Waits until mark `last` has passed, calling `alive(done)` with the number of passed marks while it
+  /// waits.
+  virtual void drain(std::size_t last, const std::function<void(std::size_t)>& alive) = 0;
+  /// Milliseconds between marks `index` and `index + 1`; both must have passed.
+  virtual double elapsed_ms(std::size_t index) const = 0;
+};
+
+class DeviceRoom {
+ public:
+  virtual ~DeviceRoom() = default;
+  virtual torch::Device device() const = 0;
+  virtual void synchronize() = 0;
+  virtual std::unique_ptr<StepClock> make_clock(std::size_t marks) = 0;
+
+  virtual void reset_peaks() = 0;
+  virtual MemoryPeaks peaks() const = 0;
+  virtual std::string memory_method() const = 0;
+  /// Memory in use outside the allocator, MiB; nullopt when it cannot be known.
+  virtual std::optional<double> outside_mib() const = 0;
+  /// The allocator's numbers, for the evidence of an `oom`.
+  virtual Json allocator_numbers() const = 0;
+
+  /// Occupies the device (CUDA: a spinning kernel; CPU: the host thread) for about `ms`: the planted
+  /// slowdown.
+  virtual void spin(double ms) = 0;
+
+  /// NCCL or gloo over `store`.
+  virtual c10::intrusive_ptr<c10d::Backend> make_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                                         int size) = 0;
+  virtual c10d::ProcessGroup::BackendType backend_type() const = 0;
+
+  virtual Json describe() const = 0;  ///< name, index, memory: for the record
+  virtual Json software() const = 0;  ///< versions as loaded
+  /// Peak dense TFLOP/s of this device in a precision, with its source; nullopt when unknown.
+  virtual std::optional<std::pair<double, std::string>> peak_tflops(const std::string& precision) const = 0;
+};
+
+std::unique_ptr<DeviceRoom> make_cpu_room();
+
+/// Loads libstepgauge_cuda.so from beside the program and makes the room of CUDA device `index`.
+/// Throws UnsupportedCell when this build has no CUDA part or the machine no such device.
+std::unique_ptr<DeviceRoom> make_cuda_room(int index);
+
+/// Loads libstepgauge_python.so (the embedded interpreter) from beside the program and makes a gloo backend
+/// with it.
+c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size);
+
+/// Whether a loadable part of the worker was built.
+bool has_part(const char* library);
+
+/// A cell that this build or machine cannot do; becomes status `unsupported`.
+class UnsupportedCell : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace stepgauge::worker

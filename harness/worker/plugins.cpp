@@ -1,0 +1,54 @@
+// Parts of the worker that are loaded only by cells that need them.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <climits>
+#include <filesystem>
+
+#include "worker/device.hpp"
+
+namespace stepgauge::worker {
+namespace {
+
+std::filesystem::path program_folder() {
+  char buffer[PATH_MAX];
+  const auto size = ::readlink("/proc/self/exe", buffer, sizeof buffer);
+  return std::filesystem::path(std::string(buffer, size > 0 ? static_cast<std::size_t>(size) : 0)).parent_path();
+}
+
+std::filesystem::path part_path(const char* library) {
+  return program_folder() / library;
+}
+
+/// The part stays loaded until the process ends: its code is referenced by live objects.
+template <typename Function>
+Function load(const char* library, const char* symbol, const char* what) {
+  const auto path = program_folder() / library;
+  if (!std::filesystem::exists(path))
+    throw UnsupportedCell(std::string("this build has no ") + what + " part (" + library + ")");
+  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (handle == nullptr) throw UnsupportedCell(std::string("the ") + what + " part does not load: " + ::dlerror());
+  void* function = ::dlsym(handle, symbol);
+  if (function == nullptr) throw UnsupportedCell(std::string("the ") + what + " part has no " + symbol);
+  return reinterpret_cast<Function>(function);
+}
+
+}  // namespace
+
+bool has_part(const char* library) {
+  return std::filesystem::exists(part_path(library));
+}
+
+std::unique_ptr<DeviceRoom> make_cuda_room(int index) {
+  using Make = DeviceRoom* (*)(int);
+  return std::unique_ptr<DeviceRoom>(load<Make>("libstepgauge_cuda.so", "stepgauge_make_cuda_room", "CUDA")(index));
+}
+
+c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size) {
+  using Make = void (*)(const c10::intrusive_ptr<c10d::Store>&, int, int, c10::intrusive_ptr<c10d::Backend>&);
+  c10::intrusive_ptr<c10d::Backend> backend;
+  load<Make>("libstepgauge_python.so", "stepgauge_make_gloo", "Python")(store, rank, size, backend);
+  return backend;
+}
+
+}  // namespace stepgauge::worker

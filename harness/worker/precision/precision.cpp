@@ -1,0 +1,91 @@
+#include "worker/precision/precision.hpp"
+
+#include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
+
+#include <cstdlib>
+
+#include "worker/device.hpp"
+
+namespace stepgauge::worker {
+
+PrecisionPolicy make_precision_policy(const std::string& name, torch::Device device) {
+  PrecisionPolicy policy;
+  policy.name = name;
+  if (name == "fp32") return policy;
+  if (name == "tf32") {
+    if (!device.is_cuda())
+      throw UnsupportedCell("tf32 needs a CUDA device; on a CPU it would be fp32 under another name");
+    policy.tf32 = true;
+  } else if (name == "bf16") {
+    policy.autocast = torch::kBFloat16;
+  } else if (name == "bf16_pure") {
+    policy.parameters = policy.input = torch::kBFloat16;
+  } else if (name == "fp16") {
+    policy.autocast = torch::kHalf;
+    policy.loss_scaling = true;
+  } else {
+    throw UnsupportedCell("this worker does not know precision \"" + name + "\"");
+  }
+  return policy;
+}
+
+void apply_switches(const PrecisionPolicy& policy, torch::Device device) {
+  if (!device.is_cuda()) return;
+  const char* nvidia = std::getenv("NVIDIA_TF32_OVERRIDE");
+  if (nvidia != nullptr && policy.tf32 && std::string(nvidia) == "0") {
+    throw UnsupportedCell("NVIDIA_TF32_OVERRIDE=0 in the environment turns TF32 off; unset it for this cell");
+  }
+  auto& context = at::globalContext();
+  context.setAllowTF32CuBLAS(policy.tf32);
+  context.setAllowTF32CuDNN(policy.tf32);
+  context.setBenchmarkCuDNN(true);
+}
+
+Json read_switches(torch::Device device) {
+  auto& context = at::globalContext();
+  if (!device.is_cuda()) return {{"deterministic", context.deterministicAlgorithms()}};
+  return {{"matmul_tf32", context.allowTF32CuBLAS()},
+          {"convolution_tf32", context.allowTF32CuDNN()},
+          {"cudnn_benchmark", context.benchmarkCuDNN()},
+          {"bf16_reduced_precision_reduction",
+           context.allowBF16ReductionCuBLAS() == at::CuBLASReductionOption::AllowReducedPrecisionWithSplitK},
+          {"flash_attention", context.userEnabledFlashSDP()},
+          {"deterministic", context.deterministicAlgorithms()}};
+}
+
+AutocastScope::AutocastScope(torch::Device device, std::optional<torch::Dtype> dtype)
+    : device_(device.type()), active_(dtype.has_value()) {
+  if (!active_) return;
+  was_enabled_ = at::autocast::is_autocast_enabled(device_);
+  was_dtype_ = at::autocast::get_autocast_dtype(device_);
+  at::autocast::set_autocast_enabled(device_, true);
+  at::autocast::set_autocast_dtype(device_, *dtype);
+  at::autocast::increment_nesting();
+}
+
+AutocastScope::~AutocastScope() {
+  if (!active_) return;
+  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(device_, was_enabled_);
+  at::autocast::set_autocast_dtype(device_, was_dtype_);
+}
+
+LossScaler::LossScaler(torch::Device device) {
+  const auto options = torch::TensorOptions().device(device).dtype(torch::kFloat32);
+  scale_ = torch::full({1}, 65536.0, options);
+  growth_ = torch::zeros({1}, options.dtype(torch::kInt32));
+  found_inf_ = torch::zeros({1}, options);
+  one_ = torch::ones({1}, options);
+}
+
+void LossScaler::inspect(std::vector<torch::Tensor>& gradients) {
+  found_inf_.zero_();
+  at::_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf_, one_);
+}
+
+void LossScaler::update() {
+  at::_amp_update_scale_(scale_, growth_, found_inf_, 2.0, 0.5, 2000);
+}
+
+}  // namespace stepgauge::worker

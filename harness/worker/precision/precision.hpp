@@ -1,0 +1,64 @@
+#pragma once
+// Precision of a cell: types, library switches, autocast and loss scaling. Every switch is set by the cell
+// and read back after the run.
+#include <torch/torch.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contract/json_io.hpp"
+
+namespace stepgauge::worker {
+
+struct PrecisionPolicy {
+  std::string name;
+  torch::Dtype parameters = torch::kFloat32;  ///< type of weights, gradients and optimizer state
+  torch::Dtype input = torch::kFloat32;       ///< type of floating inputs
+  std::optional<torch::Dtype> autocast;       ///< type of autocast regions
+  bool loss_scaling = false;
+  bool tf32 = false;
+};
+
+/// fp32, tf32, bf16 (autocast), bf16_pure, fp16 (autocast + loss scaling). Throws UnsupportedCell: tf32 on
+/// CPU.
+PrecisionPolicy make_precision_policy(const std::string& name, torch::Device device);
+
+/// Sets matmul and convolution TF32 and cuDNN's autotuner. Throws UnsupportedCell for an override in the
+/// environment that would defeat it (NVIDIA_TF32_OVERRIDE, TORCH_ALLOW_TF32_CUBLAS_OVERRIDE).
+void apply_switches(const PrecisionPolicy& policy, torch::Device device);
+
+/// The switches as the libraries report them now.
+Json read_switches(torch::Device device);
+
+/// Autocast for one scope; restores what was there and clears the cast cache at the outermost one.
+class AutocastScope {
+ public:
+  AutocastScope(torch::Device device, std::optional<torch::Dtype> dtype);
+  ~AutocastScope();
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
+
+ private:
+  torch::DeviceType device_;
+  bool active_;
+  bool was_enabled_ = false;
+  at::ScalarType was_dtype_ = at::kFloat;
+};
+
+/// Dynamic loss scaling as torch.amp.GradScaler does it for fused optimizers, without a host synchronisation.
+class LossScaler {
+ public:
+  explicit LossScaler(torch::Device device);
+  torch::Tensor scale(const torch::Tensor& loss) const { return loss * scale_; }
+  /// Looks for infinities in the scaled gradients; the fused optimizer then unscales, or skips the step.
+  void inspect(std::vector<torch::Tensor>& gradients);
+  void update();
+  const torch::Tensor& factor() const { return scale_; }
+  const torch::Tensor& found_inf() const { return found_inf_; }
+
+ private:
+  torch::Tensor scale_, growth_, found_inf_, one_;
+};
+
+}  // namespace stepgauge::worker

@@ -1,0 +1,245 @@
+#include "worker/rank_program.hpp"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "worker/device.hpp"
+#include "worker/parallel/process_group.hpp"
+#include "worker/rank_environment.hpp"
+#include "worker/step_loop.hpp"
+
+namespace stepgauge::worker {
+namespace {
+
+constexpr double ns_per_s = 1e9;
+
+/// Times the phases before the first step; each ends where the next begins.
+class PhaseClock {
+ public:
+  PhaseClock(Progress& progress, std::int64_t start_ns, const CellPerturb& perturb)
+      : progress_(progress), perturb_(perturb), last_ns_(start_ns) {}
+
+  void finish_spawn(std::int64_t at_ns) { close("spawn", at_ns); }
+  void begin(const std::string& phase) {
+    current_ = phase;
+    progress_.phase(phase);
+    if (perturb_.sleep_s > 0 && perturb_.sleep_phase == phase) {
+      ::usleep(static_cast<useconds_t>(perturb_.sleep_s * 1e6));
+    }
+  }
+  void end() { close(current_, monotonic_ns()); }
+  const std::map<std::string, double>& seconds() const { return seconds_; }
+
+ private:
+  void close(const std::string& phase, std::int64_t at_ns) {
+    seconds_[phase] += static_cast<double>(at_ns - last_ns_) / ns_per_s;
+    last_ns_ = at_ns;
+  }
+
+  Progress& progress_;
+  const CellPerturb& perturb_;
+  std::int64_t last_ns_;
+  std::string current_ = "spawn";
+  std::map<std::string, double> seconds_;
+};
+
+class Rank {
+ public:
+  Rank(const RankEnvironment& environment, const Cell& cell, long long main_entered_ns)
+      : environment_(environment),
+        cell_(cell),
+        phases_(progress_, environment.spawn_ns.value_or(main_entered_ns), cell_.perturb) {
+    record_.cell_id = cell.id;
+    record_.cell_hash = cell.hash;
+    record_.launch = environment.launch;
+    record_.rank = environment.rank;
+    record_.world_size = environment.world_size;
+    phases_.finish_spawn(main_entered_ns);
+  }
+
+  RankRecord run() {
+    try {
+      refuse_unknown_modes();
+      prepare();
+      measure();
+    } catch (const UnsupportedCell& error) {
+      fail(Status::unsupported, error.what());
+    } catch (const c10::OutOfMemoryError& error) {
+      fail(Status::oom, error.what_without_backtrace());
+    } catch (const std::bad_alloc& error) {
+      fail(Status::oom, "the host is out of memory (std::bad_alloc)");
+    } catch (const c10::Error& error) {
+      const std::string text = error.what_without_backtrace();
+      const bool host_oom = text.find("can't allocate memory") != std::string::npos;
+      fail(host_oom ? Status::oom : Status::crashed, text);
+    } catch (const std::exception& error) {
+      fail(Status::crashed, error.what());
+    }
+    describe();
+    return std::move(record_);
+  }
+
+ private:
+  void refuse_unknown_modes() const {
+    if (cell_.compile != "eager")
+      throw UnsupportedCell("this worker does not know compile mode \"" + cell_.compile + "\"");
+    if (cell_.checkpointing != "none")
+      throw UnsupportedCell("this worker does not know checkpointing \"" + cell_.checkpointing + "\"");
+    if (cell_.ddp.ranks != environment_.world_size) {
+      throw std::runtime_error(
+          fmt::format("the cell has {} ranks, WORLD_SIZE is {}", cell_.ddp.ranks, environment_.world_size));
+    }
+  }
+
+  void prepare() {
+    phases_.begin("runtime");
+    room_ = cell_.device == "cuda" ? make_cuda_room(environment_.local_rank) : make_cpu_room();
+    phases_.end();
+    if (environment_.world_size > 1) {
+      phases_.begin("rendezvous");
+      group_ = std::make_unique<RankGroup>(environment_, *room_);
+      phases_.end();
+    }
+    phases_.begin("build");
+    workload_ = workloads::make_workload(cell_.workload.family, cell_.workload.sizes);
+    if (cell_.perturb.extra_memory_mib > 0) {
+      held_ = torch::ones({cell_.perturb.extra_memory_mib << 20},
+                          torch::TensorOptions().device(room_->device()).dtype(torch::kUInt8));
+    }
+    program_ = std::make_unique<EagerProgram>(cell_, *workload_, *room_, environment_.rank);
+    room_->synchronize();
+    phases_.end();
+    if (group_) {
+      phases_.begin("wrap");
+      program_->wrap(*group_);
+      room_->synchronize();
+      phases_.end();
+    }
+  }
+
+  void measure() {
+    const auto agree = [this](double value) { return group_ ? group_->max_over_ranks(value) : value; };
+    const auto loop = run_loop(*program_, cell_, *room_, progress_, environment_.rank, agree);
+    progress_.phase("finish");
+    record_.step_ms = loop.step_ms;
+    record_.measured_from = loop.measured_from;
+    record_.first_step_s = loop.first_step_s;
+    record_.memory_first_step = loop.first_step_peaks;
+    record_.memory_steady = loop.steady_peaks;
+    record_.outside_mib = room_->outside_mib();
+    record_.memory_method = room_->memory_method();
+    record_.work_per_step = static_cast<double>(workload_->work_per_step(cell_.batch));
+    record_.work_unit = workload_->work_unit();
+    const auto flops = workload_->flops(cell_.batch);
+    record_.flops_per_step = flops.per_step;
+    record_.flops_formula = flops.formula;
+    keep_peak_rate();
+    keep_losses(loop);
+    double device_ms = 0;
+    for (std::size_t i = loop.measured_from; i < loop.step_ms.size(); ++i) device_ms += loop.step_ms[i];
+    record_.detail["wall"] = {{"measured_wall_s", loop.measured_wall_s}, {"measured_device_s", device_ms / 1e3}};
+    record_.detail["warmup"] = {{"settled", loop.settled}, {"steps", loop.measured_from - 1}};
+    if (is_perturbed(cell_)) record_.detail["perturbed"] = {{"spin_ms_per_step", loop.spin_ms}};
+    record_.detail["settings"] = program_->settings();
+    if (group_) group_->shutdown();
+  }
+
+  void keep_peak_rate() {
+    if (cell_.peak_tflops > 0) {
+      record_.peak_tflops = cell_.peak_tflops;
+      record_.peak_source = "suite";
+    } else if (const auto peak = room_->peak_tflops(cell_.precision)) {
+      record_.peak_tflops = peak->first;
+      record_.peak_source = peak->second;
+    }
+  }
+
+  /// A loss that is not finite makes the launch `incorrect`, however fast it was.
+  void keep_losses(const LoopResult& loop) {
+    auto losses = Json::array();
+    for (std::size_t i = 0; i <= loop.losses.size(); ++i) {
+      const bool last = i == loop.losses.size();
+      const auto value = (last ? loop.last_loss : loop.losses[i]).item<double>();
+      if (!std::isfinite(value) && record_.status == Status::ok) {
+        const auto step = last ? loop.step_ms.size() - 1 : i;
+        fail(Status::incorrect, fmt::format("the loss of step {} is not finite", step));
+      }
+      const Json item = std::isfinite(value) ? Json(value) : Json(nullptr);
+      if (last) {
+        record_.detail["last_loss"] = item;
+      } else {
+        losses.push_back(item);
+      }
+    }
+    record_.detail["losses"] = losses;
+  }
+
+  void fail(Status status, const std::string& reason) {
+    record_.status = status;
+    record_.reason = reason.substr(0, 2000);
+    if (status == Status::oom && room_) record_.detail["evidence"] = {{"allocator", room_->allocator_numbers()}};
+  }
+
+  void describe() {
+    record_.phases_s = phases_.seconds();
+    auto software = room_ ? room_->software() : Json::object();
+    software["torch"] = TORCH_VERSION;
+    software["worker"] = STEPGAUGE_VERSION;
+    software["compiler"] = __VERSION__;
+    record_.detail["software"] = software;
+    record_.detail["environment"] = recorded_variables();
+    record_.detail["cpu"] = cpu_placement();
+    if (room_) record_.detail["device"] = room_->describe();
+  }
+
+  const RankEnvironment& environment_;
+  const Cell& cell_;
+  Progress progress_;
+  PhaseClock phases_;
+  RankRecord record_;
+  std::unique_ptr<DeviceRoom> room_;
+  std::unique_ptr<RankGroup> group_;
+  std::unique_ptr<workloads::Workload> workload_;
+  torch::Tensor held_;
+  std::unique_ptr<EagerProgram> program_;
+};
+
+}  // namespace
+
+int describe_build() {
+  const Json out{{"worker", STEPGAUGE_VERSION},
+                 {"torch", TORCH_VERSION},
+                 {"cpu_threads", at::get_num_threads()},
+                 {"cuda_part", has_part("libstepgauge_cuda.so")},
+                 {"python_part", has_part("libstepgauge_python.so")}};
+  std::printf("%s\n", dump_line(out).c_str());
+  return 0;
+}
+
+int run_rank(long long main_entered_ns) {
+  try {
+    const auto environment = RankEnvironment::read();
+    const auto cell =
+        cell_from_json(parse_json(read_text_file(environment.cell_path), environment.cell_path), environment.cell_path);
+    // Never destroyed: after a failure the destructors of a process group may wait for peers that are gone,
+    // and main leaves by _exit.
+    auto* rank = new Rank(environment, cell, main_entered_ns);
+    const auto record = rank->run();
+    write_text_file(environment.record_path, dump_line(to_json(record)) + "\n");
+    if (record.status != Status::ok) {
+      std::fprintf(stderr, "stepgauge-worker: rank %d: %s: %s\n", environment.rank,
+                   std::string(to_string(record.status)).c_str(), record.reason.c_str());
+    }
+    return record.status == Status::ok ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "stepgauge-worker: %s\n", error.what());
+    return 2;
+  }
+}
+
+}  // namespace stepgauge::worker

@@ -1,0 +1,33 @@
+#pragma once
+// The loop that every mode shares: first step, warm-up until settled, measured steps without host
+// synchronisation.
+#include <functional>
+#include <vector>
+
+#include "contract/cell.hpp"
+#include "contract/record.hpp"
+#include "worker/device.hpp"
+#include "worker/progress.hpp"
+#include "worker/step_program.hpp"
+
+namespace stepgauge::worker {
+
+struct LoopResult {
+  double first_step_s = 0;      ///< start to device-synchronised end
+  std::vector<double> step_ms;  ///< all steps in order; the first by the host's clock, the others by device
+                                ///< events (host clock on CPU)
+  std::size_t measured_from = 0;
+  bool settled = false;  ///< false: warm-up ended at its cap
+  double measured_wall_s =
+      0;               ///< host's clock, start of the first measured step to the device-synchronised end of the last
+  double spin_ms = 0;  ///< planted length per step
+  std::vector<torch::Tensor> losses;  ///< of the first cell.measure.losses steps, on the device
+  torch::Tensor last_loss;
+  MemoryPeaks first_step_peaks, steady_peaks;
+};
+
+/// `max_over_ranks` agrees on decisions between ranks (the identity for one rank).
+LoopResult run_loop(StepProgram& program, const Cell& cell, DeviceRoom& room, Progress& progress, int rank,
+                    const std::function<double(double)>& max_over_ranks);
+
+}  // namespace stepgauge::worker

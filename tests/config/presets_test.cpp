@@ -1,0 +1,59 @@
+// The suites that ship under configs/ must load, and be what the demo and the documentation say.
+#include "support.hpp"
+
+namespace stepgauge::config {
+namespace {
+
+std::filesystem::path configs() {
+  const char* root = std::getenv("STEPGAUGE_SOURCE_DIR");
+  return std::filesystem::path(root == nullptr ? "." : root) / "configs";
+}
+
+TEST(Presets, AllLoad) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(configs())) {
+    const auto extension = entry.path().extension();
+    if (extension != ".yaml" && extension != ".json") continue;
+    ++count;
+    EXPECT_FALSE(load_suite(entry.path()).cells.empty()) << entry.path();
+  }
+  EXPECT_GE(count, 3);
+}
+
+TEST(Presets, SmokeRunsOnTheCpuAlone) {
+  const auto suite = load_suite(configs() / "smoke.yaml");
+  EXPECT_EQ(suite.cells.size(), 8u);
+  for (const auto& cell : suite.cells) {
+    EXPECT_EQ(cell.device, "cpu");
+    EXPECT_EQ(cell.needs.gpus, 0);
+    EXPECT_EQ(cell.launches, 3);
+    EXPECT_EQ(cell.measure.steps, 40);
+    EXPECT_EQ(cell.limits.launch_s, 120);
+    EXPECT_EQ(cell.tolerance.at("throughput").relative, 0.25);
+  }
+}
+
+TEST(Presets, FirstReferenceHoldsBothModelsAndTheirPeers) {
+  const auto suite = load_suite(configs() / "h200_first.yaml");
+  EXPECT_EQ(suite.cells.size(), 16u);
+  int peers = 0;
+  for (const auto& cell : suite.cells) {
+    peers += cell.worker == "peer" ? 1 : 0;
+    EXPECT_EQ(cell.needs.gpus, cell.ddp.ranks);
+    const bool llama = cell.workload.name == "llama.1.1b";
+    EXPECT_EQ(cell.batch, llama ? 8 : 256);
+    EXPECT_EQ(cell.measure.steps, llama ? 30 : 50);
+    EXPECT_EQ(cell.memory_format, llama ? "contiguous" : "channels_last");
+    EXPECT_EQ(cell.workload.sizes.at(llama ? "sequence" : "image"), llama ? 2048 : 224);
+  }
+  EXPECT_EQ(peers, 4);
+}
+
+TEST(Presets, GpuDemoIsSmall) {
+  const auto suite = load_suite(configs() / "demo_gpu.yaml");
+  EXPECT_EQ(suite.cells.size(), 4u);
+  for (const auto& cell : suite.cells) EXPECT_EQ(cell.needs.gpus, cell.ddp.ranks);
+}
+
+}  // namespace
+}  // namespace stepgauge::config

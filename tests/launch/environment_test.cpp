@@ -1,0 +1,147 @@
+#include "launch/environment.hpp"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+namespace stepgauge::launch {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Cell cell_on(const std::string& device, int ranks) {
+  Cell cell;
+  cell.device = device;
+  cell.ddp.ranks = ranks;
+  return cell;
+}
+
+RankPlace place_of(int rank, std::vector<int> devices = {}) {
+  RankPlace place;
+  place.launch = 2;
+  place.rank = rank;
+  place.cell_path = "/f/cell.json";
+  place.record_path = "/f/rank.json";
+  place.launch_id = "id";
+  place.progress_fd = 3;
+  place.master_port = 4711;
+  place.spawn_ns = 123456789;
+  place.devices = std::move(devices);
+  place.usable_cores = 8;
+  return place;
+}
+
+TEST(RankEnvironment, PassesTheAllowListAndNothingElse) {
+  const Variables shell{{"PATH", "/bin"},       {"HOME", "/root"},         {"AWS_SECRET_ACCESS_KEY", "x"},
+                        {"HF_TOKEN", "x"},      {"NCCL_NVLS_ENABLE", "0"}, {"LD_PRELOAD", "evil.so"},
+                        {"MY_NCCL_DEBUG", "x"}, {"TORCH_LOGS", "yes"},     {"HF_HUB_OFFLINE", "1"}};
+  const auto seen = rank_environment(shell, cell_on("cpu", 1), place_of(0)).variables;
+  for (const auto& name : {"PATH", "HOME", "NCCL_NVLS_ENABLE", "TORCH_LOGS", "HF_HUB_OFFLINE"}) {
+    ASSERT_TRUE(seen.contains(name)) << name;
+    EXPECT_EQ(seen.at(name), shell.at(name));
+  }
+  for (const auto& name : {"AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "LD_PRELOAD", "MY_NCCL_DEBUG"}) {
+    EXPECT_FALSE(seen.contains(name)) << name;
+  }
+}
+
+TEST(RankEnvironment, SaysWhatTheContractPromises) {
+  auto place = place_of(0);
+  place.store_fd = 4;
+  const auto first = rank_environment({}, cell_on("cpu", 2), place).variables;
+  const Variables promised{{"STEPGAUGE_CELL", "/f/cell.json"},
+                           {"STEPGAUGE_RECORD", "/f/rank.json"},
+                           {"STEPGAUGE_PROGRESS_FD", "3"},
+                           {"STEPGAUGE_LAUNCH", "2"},
+                           {"STEPGAUGE_SPAWN_NS", "123456789"},
+                           {"STEPGAUGE_STORE_FD", "4"},
+                           {"RANK", "0"},
+                           {"LOCAL_RANK", "0"},
+                           {"WORLD_SIZE", "2"},
+                           {"LOCAL_WORLD_SIZE", "2"},
+                           {"MASTER_ADDR", "127.0.0.1"},
+                           {"MASTER_PORT", "4711"},
+                           {"PYTHONUNBUFFERED", "1"}};
+  for (const auto& [name, value] : promised) {
+    ASSERT_TRUE(first.contains(name)) << name;
+    EXPECT_EQ(first.at(name), value) << name;
+  }
+  EXPECT_FALSE(rank_environment({}, cell_on("cpu", 2), place_of(1)).variables.contains("STEPGAUGE_STORE_FD"));
+  EXPECT_FALSE(rank_environment({}, cell_on("cpu", 1), place_of(0)).variables.contains("MASTER_PORT"));
+}
+
+TEST(RankEnvironment, TheContractCannotBeReplaced) {
+  auto cell = cell_on("cpu", 1);
+  cell.env = {{"RANK", "7"}, {"STEPGAUGE_RECORD", "/elsewhere"}};
+  const auto seen = rank_environment({{"RANK", "5"}}, cell, place_of(0)).variables;
+  EXPECT_EQ(seen.at("RANK"), "0");
+  EXPECT_EQ(seen.at("STEPGAUGE_RECORD"), "/f/rank.json");
+}
+
+TEST(RankEnvironment, TheCellWinsAndTheContradictionIsNoted) {
+  auto cell = cell_on("cuda", 2);
+  cell.env = {{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "Simple"}, {"NEW_ONE", "1"}};
+  const auto seen = rank_environment({{"NCCL_ALGO", "Tree"}, {"NCCL_PROTO", "Simple"}}, cell, place_of(0));
+  EXPECT_EQ(seen.variables.at("NCCL_ALGO"), "Ring");
+  EXPECT_EQ(seen.variables.at("NEW_ONE"), "1");
+  ASSERT_THAT(seen.conflicts, SizeIs(1));
+  EXPECT_EQ(seen.conflicts[0].name, "NCCL_ALGO");
+  EXPECT_EQ(seen.conflicts[0].shell, "Tree");
+  EXPECT_EQ(seen.conflicts[0].cell, "Ring");
+}
+
+TEST(RankEnvironment, TransportIsSetOnlyWhereTheCellAsksForIt) {
+  const auto variables = [](const std::string& transport, const Variables& shell) {
+    auto cell = cell_on("cuda", 2);
+    cell.ddp.transport = transport;
+    return rank_environment(shell, cell, place_of(0));
+  };
+  EXPECT_FALSE(variables("auto", {}).variables.contains("NCCL_P2P_DISABLE"));
+  EXPECT_EQ(variables("auto", {{"NCCL_P2P_DISABLE", "1"}}).variables.at("NCCL_P2P_DISABLE"), "1");
+  EXPECT_THAT(variables("auto", {{"NCCL_P2P_DISABLE", "1"}}).conflicts, IsEmpty());
+  EXPECT_EQ(variables("p2p_off", {}).variables.at("NCCL_P2P_DISABLE"), "1");
+  EXPECT_FALSE(variables("p2p_off", {}).variables.contains("NCCL_SHM_DISABLE"));
+  EXPECT_EQ(variables("socket", {}).variables.at("NCCL_P2P_DISABLE"), "1");
+  EXPECT_EQ(variables("socket", {}).variables.at("NCCL_SHM_DISABLE"), "1");
+  const auto contradicted = variables("p2p_off", {{"NCCL_P2P_DISABLE", "0"}});
+  EXPECT_EQ(contradicted.variables.at("NCCL_P2P_DISABLE"), "1");
+  EXPECT_THAT(contradicted.conflicts, SizeIs(1));
+}
+
+TEST(RankEnvironment, DevicesAreThoseTheShellShows) {
+  const auto mask = [](const Variables& shell, std::vector<int> devices) {
+    return rank_environment(shell, cell_on("cuda", 2), place_of(0, std::move(devices)))
+        .variables.at("CUDA_VISIBLE_DEVICES");
+  };
+  EXPECT_EQ(mask({}, {0, 2}), "0,2");
+  EXPECT_EQ(mask({{"CUDA_VISIBLE_DEVICES", "5,3,1"}}, {0, 2}), "5,1");
+  EXPECT_EQ(mask({{"CUDA_VISIBLE_DEVICES", "GPU-aa, GPU-bb"}}, {1}), "GPU-bb");
+  EXPECT_THROW(mask({{"CUDA_VISIBLE_DEVICES", "5"}}, {1}), std::invalid_argument);
+  EXPECT_THROW(mask({{"CUDA_VISIBLE_DEVICES", ""}}, {0}), std::invalid_argument);
+  EXPECT_EQ(mask({{"CUDA_VISIBLE_DEVICES", "5,3"}}, {}), "5,3");
+  EXPECT_EQ(rank_environment({}, cell_on("cuda", 1), place_of(0)).variables.at("CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
+}
+
+TEST(RankEnvironment, ACpuCellSeesNoDevice) {
+  const auto seen = rank_environment({{"CUDA_VISIBLE_DEVICES", "0,1"}}, cell_on("cpu", 1), place_of(0));
+  EXPECT_EQ(seen.variables.at("CUDA_VISIBLE_DEVICES"), "");
+  EXPECT_THAT(seen.conflicts, IsEmpty());
+}
+
+TEST(RankEnvironment, CpuRanksShareTheCores) {
+  const auto threads = [](int ranks, const Variables& shell, const Variables& own) {
+    auto cell = cell_on("cpu", ranks);
+    cell.env = own;
+    return rank_environment(shell, cell, place_of(0)).variables.at("OMP_NUM_THREADS");
+  };
+  EXPECT_EQ(threads(1, {}, {}), "8");
+  EXPECT_EQ(threads(3, {}, {}), "2");
+  EXPECT_EQ(threads(16, {}, {}), "1");
+  EXPECT_EQ(threads(2, {{"OMP_NUM_THREADS", "3"}}, {}), "3");
+  EXPECT_EQ(threads(2, {{"OMP_NUM_THREADS", "3"}}, {{"OMP_NUM_THREADS", "1"}}), "1");
+  EXPECT_FALSE(rank_environment({}, cell_on("cuda", 2), place_of(0)).variables.contains("OMP_NUM_THREADS"));
+}
+
+}  // namespace
+}  // namespace stepgauge::launch

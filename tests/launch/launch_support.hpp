@@ -1,0 +1,102 @@
+#pragma once
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "launch/launcher.hpp"
+#include "launch/process_tree.hpp"
+
+namespace stepgauge::launch::test {
+
+/// A folder of its own, removed at the end.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "stepgauge-launch-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    path_ = name;
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string stub_path() {
+  const char* folder = std::getenv("STEPGAUGE_BIN_DIR");
+  return std::string(folder == nullptr ? "build/bin" : folder) + "/stub-worker";
+}
+
+inline Cell small_cell(int ranks) {
+  Cell cell;
+  cell.suite = "tests";
+  cell.worker = "stub";
+  cell.device = "cpu";
+  cell.workload = {"resnet18", "resnet", {{"image", 32}, {"classes", 10}}};
+  cell.batch = 8;
+  cell.ddp.ranks = ranks;
+  cell.measure.steps = 20;
+  cell.limits = {60, 30, 1};
+  assign_identity(cell);
+  return cell;
+}
+
+inline std::string slurp(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Launches the stub in a folder of its own and checks after every launch that nothing of it is left.
+class LaunchTest : public ::testing::Test {
+ protected:
+  LaunchOutcome launch_stub(const Cell& cell, std::vector<std::string> arguments, int interrupt_fd = -1,
+                            const std::function<void(const Progress&)>& on_progress = {}) {
+    arguments.insert(arguments.begin(), stub_path());
+    return launch(cell, std::move(arguments), interrupt_fd, on_progress);
+  }
+
+  LaunchOutcome launch(const Cell& cell, std::vector<std::string> command, int interrupt_fd = -1,
+                       const std::function<void(const Progress&)>& on_progress = {}) {
+    LaunchRequest request;
+    request.cell = cell;
+    request.launch = 4;
+    request.command = std::move(command);
+    request.folder = folder() / "launch4";
+    request.interrupt_fd = interrupt_fd;
+    auto outcome = local_launcher()->launch(request, on_progress);
+    expect_nothing_left();
+    return outcome;
+  }
+
+  const std::filesystem::path& folder() const { return folder_.path(); }
+
+  /// No child of this process, and nobody whose environment names this folder.
+  void expect_nothing_left() const {
+    EXPECT_TRUE(own_descendants({}).empty());
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const auto pid = std::atoi(entry.path().filename().c_str());
+      if (pid <= 0 || pid == ::getpid()) continue;
+      const auto cell = variable_of(pid, "STEPGAUGE_CELL");
+      EXPECT_FALSE(cell && cell->starts_with(folder().string())) << "still running: " << pid;
+    }
+  }
+
+ private:
+  TempFolder folder_;
+};
+
+}  // namespace stepgauge::launch::test

@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include "machine/machine.hpp"
+
+namespace stepgauge::machine {
+namespace {
+
+Machine machine_with(int gpus) {
+  Machine machine;
+  machine.memory_gib = 15.5;
+  for (int i = 0; i < gpus; ++i) {
+    Gpu gpu;
+    gpu.index = i;
+    gpu.name = "A100";
+    gpu.memory_mib = 40 * 1024;
+    gpu.compute_capability = 8.0;
+    machine.gpus.push_back(gpu);
+    for (int j = 0; j < i; ++j) machine.links.push_back({j, i, j == 0 && i == 1 ? "nvlink" : "pcie.host_bridge", 0});
+  }
+  if (gpus == 0) machine.gpus_absent = "no driver";
+  return machine;
+}
+
+Cell cell_on(const std::string& device, int ranks) {
+  Cell cell;
+  cell.device = device;
+  cell.ddp.ranks = ranks;
+  cell.ddp.backend = device == "cuda" ? "nccl" : "gloo";
+  return cell;
+}
+
+TEST(Requirement, CpuCellsRunAnywhere) {
+  EXPECT_EQ(unmet_requirement(cell_on("cpu", 4), machine_with(0)), std::nullopt);
+  auto nccl = cell_on("cpu", 2);
+  nccl.ddp.backend = "nccl";
+  EXPECT_EQ(unmet_requirement(nccl, machine_with(2)),
+            "backend nccl needs a GPU for each rank, the cell's device is cpu");
+}
+
+TEST(Requirement, RanksNeedGpus) {
+  EXPECT_EQ(unmet_requirement(cell_on("cuda", 1), machine_with(0)), "needs 1 GPU, none here (no driver)");
+  EXPECT_EQ(unmet_requirement(cell_on("cuda", 2), machine_with(1)), "needs 2 GPUs, 1 here");
+  EXPECT_EQ(unmet_requirement(cell_on("cuda", 2), machine_with(2)), std::nullopt);
+  EXPECT_EQ(unmet_requirement(cell_on("cuda", 2), machine_with(2), {0}), "needs 2 GPUs, 1 given to it");
+  EXPECT_EQ(unmet_requirement(cell_on("cuda", 1), machine_with(2), {3}), "needs GPU 3, 2 here");
+  auto more = cell_on("cuda", 1);
+  more.needs.gpus = 4;
+  EXPECT_EQ(unmet_requirement(more, machine_with(2)), "needs 4 GPUs, 2 here");
+}
+
+TEST(Requirement, MemoryAndCapabilityAreComparedWithNumbers) {
+  auto cell = cell_on("cuda", 1);
+  cell.needs.gpu_memory_gib = 80;
+  EXPECT_EQ(unmet_requirement(cell, machine_with(1)), "needs 80 GiB of GPU memory, GPU 0 (A100) has 40.0");
+  cell.needs.gpu_memory_gib = 40;
+  EXPECT_EQ(unmet_requirement(cell, machine_with(1)), std::nullopt);
+  cell.needs.compute_capability = 9.0;
+  EXPECT_EQ(unmet_requirement(cell, machine_with(1)), "needs compute capability 9.0, GPU 0 (A100) has 8.0");
+  cell.needs.compute_capability = 8.0;
+  EXPECT_EQ(unmet_requirement(cell, machine_with(1)), std::nullopt);
+  cell.needs.memory_gib = 64;
+  EXPECT_EQ(unmet_requirement(cell, machine_with(1)), "needs 64 GiB of memory, 15.5 here");
+  auto cpu = cell_on("cpu", 1);
+  cpu.needs.memory_gib = 64;
+  EXPECT_TRUE(unmet_requirement(cpu, machine_with(0)));
+}
+
+TEST(Requirement, TheLinkIsThatOfTheCellsOwnPair) {
+  auto cell = cell_on("cuda", 2);
+  cell.needs.link = "nvlink";
+  EXPECT_EQ(unmet_requirement(cell, machine_with(4)), std::nullopt);
+  EXPECT_EQ(unmet_requirement(cell, machine_with(4), {2, 3}),
+            "needs nvlink between GPUs 2 and 3, found pcie.host_bridge");
+  EXPECT_EQ(unmet_requirement(cell, machine_with(4), {3, 1}),
+            "needs nvlink between GPUs 1 and 3, found pcie.host_bridge");
+  cell.ddp.ranks = 1;
+  EXPECT_EQ(unmet_requirement(cell, machine_with(1)), std::nullopt);
+}
+
+}  // namespace
+}  // namespace stepgauge::machine

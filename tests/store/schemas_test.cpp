@@ -1,0 +1,127 @@
+// Every file that the rooms write follows its schema, said by a validator that is not ours (python3 with jsonschema).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "contract/schemas.hpp"
+#include "store/baseline.hpp"
+#include "support.hpp"
+#include "verdict/compare.hpp"
+
+namespace stepgauge::store {
+namespace {
+
+using namespace stepgauge::testing;
+
+constexpr const char* validator = R"(
+import json, sys
+from jsonschema import Draft202012Validator
+schema = json.load(open(sys.argv[1]))
+Draft202012Validator.check_schema(schema)
+check = Draft202012Validator(schema)
+for name in sys.argv[2:]:
+    for line in open(name, encoding="utf-8"):
+        errors = [e.message for e in check.iter_errors(json.loads(line))]
+        if errors:
+            sys.exit(f"{name}: {errors[0][:2000]}")
+)";
+
+std::string python() {
+  const char* source = std::getenv("STEPGAUGE_SOURCE_DIR");
+  const auto own = std::filesystem::path(source == nullptr ? "." : source) / ".venv/bin/python";
+  return std::filesystem::exists(own) ? own.string() : "python3";
+}
+
+class Schemas : public Scratch {
+ protected:
+  void SetUp() override {
+    if (std::system((python() + " -c 'import jsonschema' 2>/dev/null").c_str()) != 0) {
+      GTEST_SKIP() << "python3 with jsonschema is not here";
+    }
+    write(folder_ / "check.py", validator);
+  }
+
+  bool valid(const std::string& schema, const std::string& lines) {
+    write(folder_ / "schema.json", std::string(schema_text(schema)));
+    write(folder_ / "lines", lines);
+    const auto folder = folder_.string() + "/";
+    return std::system((python() + " " + folder + "check.py " + folder + "schema.json " + folder + "lines").c_str()) ==
+           0;
+  }
+};
+
+LaunchRecord full_record(const Cell& cell) {
+  auto record = measured(cell, {{"throughput", {101.5}}, {"peak_memory", {5000}}}).launches.at(0);
+  record.metrics["mfu"] = {std::nullopt, "", "no peak known"};
+  RankRecord rank;
+  rank.cell_id = cell.id;
+  rank.cell_hash = cell.hash;
+  rank.phases_s = {{"spawn", 0.1}, {"build", 1.5}};
+  rank.step_ms = {50, 10, 10.5};
+  rank.measured_from = 1;
+  rank.first_step_s = 0.05;
+  rank.memory_steady.allocated_mib = 5000;
+  rank.detail = {
+      {"losses", {2.5, nullptr}}, {"software", {{"torch", "2.11.0"}}}, {"environment", {{"NCCL_DEBUG", "INFO"}}}};
+  record.detail = {{"ranks", Json::array({to_json(rank)})},
+                   {"samples", {{"step_ms", {50, 10, 10.5}}}},
+                   {"window", {{"begin", 1}, {"end", 3}, {"steady", true}}},
+                   {"evidence", Json::object()},
+                   {"notes", Json::array()}};
+  return record;
+}
+
+TEST_F(Schemas, Records) {
+  const auto cell = make_cell();
+  const auto json = to_json(full_record(cell));
+  EXPECT_TRUE(valid("record", dump_line(json) + "\n" + dump_line(json["ranks"][0]) + "\n"));
+  auto failed = make_launch(cell, 0, Status::oom, "out of memory");
+  EXPECT_TRUE(valid("record", dump_line(to_json(failed)) + "\n"));
+  const auto broken = [&](auto change) {
+    auto copy = json;
+    change(copy);
+    return valid("record", dump_line(copy) + "\n");
+  };
+  EXPECT_FALSE(broken([](Json& j) { j["surprise"] = 1; }));
+  EXPECT_FALSE(broken([](Json& j) { j["status"] = "fine"; }));
+  EXPECT_FALSE(broken([](Json& j) { j["version"] = 2; }));
+  EXPECT_FALSE(broken([](Json& j) { j["metrics"]["throughput"]["value"] = nullptr; }));
+  EXPECT_FALSE(broken([](Json& j) { j["ranks"][0]["step_ms"][0] = -1; }));
+  EXPECT_FALSE(broken([](Json& j) { j.erase("metrics"); }));
+  EXPECT_FALSE(broken([](Json& j) { j["scope"] = "rank"; }));
+  EXPECT_FALSE(valid("record", "{\"schema\":\"stepgauge.record\",\"version\":1,\"scope\":\"launch\"}\n"));
+}
+
+TEST_F(Schemas, RunAndBaseline) {
+  const auto cell = make_cell();
+  auto run = RunFolder::create(folder_ / "r", run_info({cell}));
+  run.append(full_record(cell));
+  EXPECT_TRUE(valid("run", dump_line(parse_json(read(folder_ / "r" / "run.json"), "run.json")) + "\n"));
+  EXPECT_TRUE(valid("record", read(folder_ / "r" / "records.jsonl")));
+  const auto text = read(save(run.results(), folder_ / "b", {{"stepgauge", "run"}, "2026-11-30T00:00:00Z", "why"}));
+  const auto header = text.substr(0, text.find('\n') + 1);
+  EXPECT_TRUE(valid("baseline", header));
+  EXPECT_TRUE(valid("record", text.substr(header.size())));
+  auto newer = parse_json(header, "header");
+  newer["version"] = 2;
+  EXPECT_FALSE(valid("baseline", dump_line(newer) + "\n"));
+}
+
+TEST_F(Schemas, Comparisons) {
+  const auto a = make_cell(), b = make_cell({.ranks = 2}), c = make_cell({.ranks = 4});
+  const auto base =
+      result_set("base", {measured(a, {{"throughput", around(100, 0.01)}, {"stall_ratio", around(5, 0.1)}}),
+                          measured(b, {{"throughput", {1}}}), measured(c, {{"throughput", {1, 0, 2}}})});
+  auto head = result_set(
+      "head", {measured(slowed(a, 50), {{"throughput", around(50, 0.01)}}), measured(c, {{"throughput", {1}}})});
+  const auto out = verdict::compare(base, head);
+  EXPECT_TRUE(valid("comparison", dump_line(to_json(out)) + "\n"));
+  head.fingerprint = gpu_machine("x");
+  EXPECT_TRUE(valid("comparison", dump_line(to_json(verdict::compare(base, head))) + "\n"));
+  auto odd = to_json(out);
+  odd["rows"][0]["verdict"] = "ok";
+  EXPECT_FALSE(valid("comparison", dump_line(odd) + "\n"));
+}
+
+}  // namespace
+}  // namespace stepgauge::store

@@ -1,0 +1,132 @@
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include "stub_misbehave.hpp"
+#include "stub_options.hpp"
+#include "stub_record.hpp"
+
+namespace stepgauge::stub {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr) throw std::invalid_argument(std::string(name) + " is not set: this is a worker of stepgauge");
+  return value;
+}
+
+class ProgressChannel {
+ public:
+  void phase(const std::string& name) const { line("phase " + name); }
+  void step(std::int64_t index) const { line(fmt::format("step {}", index)); }
+
+ private:
+  void line(std::string text) const {
+    text += '\n';
+    [[maybe_unused]] const auto written = ::write(fd_, text.data(), text.size());
+  }
+  int fd_ = std::stoi(variable("STEPGAUGE_PROGRESS_FD"));
+};
+
+void require_ok(bool good, const char* what) {
+  if (!good) throw std::runtime_error(std::string("rendezvous: ") + what + " failed");
+}
+
+/// Every other rank sends its number to rank 0 over the socket that the launcher opened.
+void meet(int rank, int ranks) {
+  if (rank == 0) {
+    const int listener = std::stoi(variable("STEPGAUGE_STORE_FD"));
+    for (int i = 1; i < ranks; ++i) {
+      const int peer = ::accept(listener, nullptr, nullptr);
+      char number = 0;
+      require_ok(peer >= 0 && ::read(peer, &number, 1) == 1, "accept");
+      ::close(peer);
+    }
+    return;
+  }
+  const int connection = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(variable("MASTER_PORT"))));
+  require_ok(::inet_pton(AF_INET, variable("MASTER_ADDR").c_str(), &address.sin_addr) == 1, "address");
+  require_ok(::connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0, "connect");
+  const char number = static_cast<char>(rank);
+  require_ok(::write(connection, &number, 1) == 1, "write");
+  ::close(connection);
+}
+
+/// The mode of this rank: the cell's planted fault, else --mode where it applies.
+std::string mode_of(const Options& options, int rank) {
+  auto mode = options.only_rank && *options.only_rank != rank ? options.others : options.mode;
+  if (!options.once.empty() && mode != "ok") {
+    if (std::filesystem::exists(options.once)) return "ok";
+    write_text_file(options.once, "");
+  }
+  if (!is_mode(mode)) throw std::invalid_argument("unknown mode " + mode);
+  return mode;
+}
+
+void apply_fault(const Cell& cell, int rank, std::int64_t step) {
+  const auto& fault = cell.perturb.fault;
+  if (!fault || fault->rank != rank || fault->step != step) return;
+  if (fault->kind == "kill") ::raise(SIGKILL);
+  if (fault->kind == "throw") throw std::runtime_error("the planted fault");
+  while (fault->kind == "stop") ::pause();
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const auto path = variable("STEPGAUGE_CELL");
+  const auto cell = cell_from_json(parse_json(read_text_file(path), path), path);
+  const int launch = std::stoi(variable("STEPGAUGE_LAUNCH"));
+  const int rank = std::stoi(variable("RANK"));
+  auto options = parse_options(arguments, cell, launch);
+  const auto mode = mode_of(options, rank);
+  const std::int64_t stop_at = options.at_step + (options.only_rank && *options.only_rank != rank ? 1 : 0);
+
+  const ProgressChannel progress;
+  progress.phase("spawn");
+  progress.phase("runtime");
+  if (cell.ddp.ranks > 1) progress.phase("rendezvous");
+  if (options.rendezvous && cell.ddp.ranks > 1) meet(rank, cell.ddp.ranks);
+  progress.phase("build");
+  progress.phase("wrap");
+  progress.phase("first_step");
+  bool measuring = false;
+  auto record = make_record(options, cell, launch, rank, [&](std::int64_t step, double ms, bool measured) {
+    apply_fault(cell, rank, step);
+    if (step == 1) progress.phase("warmup");
+    if (measured && !measuring) progress.phase("measure");
+    measuring = measured;
+    if (step <= options.at_step + 1 || step % 100 == 0 || options.realtime) progress.step(step);
+    if (options.realtime) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+    if (step == stop_at) misbehave_in_loop(mode, options);
+  });
+  progress.phase("finish");
+  misbehave_before_record(mode, options);
+  return leave_record(mode, std::move(record), variable("STEPGAUGE_RECORD"));
+}
+
+}  // namespace
+}  // namespace stepgauge::stub
+
+int main(int count, char** values) {
+  const std::vector<std::string> arguments(values + 1, values + count);
+  if (!arguments.empty() && arguments.front() == "--help") {
+    fmt::print("{}", stepgauge::stub::help_text());
+    return 0;
+  }
+  try {
+    return stepgauge::stub::run(arguments);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "stub-worker: {}\n", error.what());
+    return 2;
+  }
+}

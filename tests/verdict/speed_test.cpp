@@ -1,0 +1,54 @@
+// 1,000,000 launch values within 2 s (Release).
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <random>
+
+#include "build_results.hpp"
+#include "verdict/compare.hpp"
+
+namespace stepgauge::verdict {
+namespace {
+
+using namespace stepgauge::testing;
+
+ResultSet big(const std::string& name, double spread, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> noise(1, spread);
+  std::vector<CellResults> cells;
+  for (int i = 0; i < 10000; ++i) {
+    auto cell = make_cell();
+    cell.batch = i + 1;
+    assign_identity(cell);
+    Samples samples;
+    for (const auto* metric : {"init_latency", "first_step_latency", "step_time", "throughput", "peak_memory"}) {
+      for (int launch = 0; launch < 10; ++launch) samples[metric].push_back(5000 * noise(random));
+    }
+    cells.push_back(measured(cell, samples));
+  }
+  return result_set(name, std::move(cells));
+}
+
+void expect_fast(double spread) {
+  const auto base = big("base", spread, 1), head = big("head", spread, 2);
+  const auto start = std::chrono::steady_clock::now();
+  const auto out = compare(base, head);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::printf("1,000,000 launch values, spread %.1f %%: %.3f s (%zu pass, %zu inconclusive)\n", 100 * spread, seconds,
+              out.counts.passed, out.counts.inconclusive);
+  EXPECT_EQ(out.rows.size(), 50000u);
+#ifdef NDEBUG
+  EXPECT_LT(seconds, 2.0);
+#endif
+}
+
+TEST(Speed, QuietMillion) {
+  expect_fast(0.002);
+}
+TEST(Speed, NoisyMillion) {
+  expect_fast(0.05);
+}
+
+}  // namespace
+}  // namespace stepgauge::verdict
