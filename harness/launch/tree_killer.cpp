@@ -12,6 +12,7 @@ namespace stepgauge::launch {
 namespace {
 
 constexpr double kill_patience_s = 10;
+constexpr double busy_s = 1;  // without a pause, against processes that keep forking
 
 class Stopwatch {
  public:
@@ -54,15 +55,19 @@ std::vector<LeftBehind> TreeKiller::running() const {
 }
 
 bool TreeKiller::reap_and_check_empty() const {
-  bool empty = true;
-  for (const auto& process : own_descendants(spare_)) {
-    if (process.parent == ::getpid() && process.state == 'Z') {
-      ::waitpid(process.id.pid, nullptr, WNOHANG);
-    } else {
-      empty = false;
+  // Only a look that sees nothing at all is proof: while a zombie was there, what it forked last may have come to this
+  // process after the look had begun.
+  while (true) {
+    const auto seen = own_descendants(spare_);
+    if (seen.empty()) return true;
+    bool reaped = false;
+    for (const auto& process : seen) {
+      if (process.parent == ::getpid() && process.state == 'Z') {
+        reaped |= ::waitpid(process.id.pid, nullptr, WNOHANG) == process.id.pid;
+      }
     }
+    if (!reaped) return false;
   }
-  return empty;
 }
 
 bool TreeKiller::wait_until_gone(const std::function<double()>& limit_s, const std::function<void()>& idle) const {
@@ -85,7 +90,7 @@ bool TreeKiller::end(bool term_first, const std::function<double()>& grace_s, co
     // Stopped first, so that a process that keeps forking cannot outrun the look at /proc.
     send(SIGSTOP);
     send(SIGKILL);
-    if (killing.elapsed_s() > 0.05) idle();
+    if (killing.elapsed_s() > busy_s) idle();
   }
   return true;
 }

@@ -108,12 +108,7 @@ std::string baseline_markdown(const ResultSet& results, const TableSource& sourc
   out += fmt::format("- Versions: {}\n", markdown(versions_text(results)));
   out += fmt::format("- Date: {}\n\n", markdown(results.created_at));
   out += "Medians over the ok launches; cv: spread of the step time between launches.\n";
-  std::map<std::string, std::vector<CellSummary>> by_unit;
-  for (const auto& cell : results.cells) {
-    auto summary = detail::summarise(cell);
-    by_unit[summary.work_unit].push_back(std::move(summary));
-  }
-  for (const auto& [unit, cells] : by_unit) out += "\n" + table_text(cells, unit);
+  for (const auto& [unit, cells] : detail::summaries_by_unit(results)) out += "\n" + table_text(cells, unit);
   if (!results.skipped.empty()) out += "\nNot launched:\n\n";
   for (const auto& cell : results.skipped) {
     out += fmt::format("- {}: {}{}{}\n", markdown(cell.id), to_string(cell.status), cell.reason.empty() ? "" : ": ",

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include "report/detail/cell_names.hpp"
@@ -111,19 +110,10 @@ Json json_of(const std::optional<double>& value) {
 }  // namespace
 
 std::string run_table(const ResultSet& results, const Style& style) {
-  std::map<std::string, std::vector<CellSummary>> by_unit;
   std::size_t ok = 0, launched = 0;
   for (const auto& cell : results.cells) {
-    auto summary = detail::summarise(cell);
-    ok += summary.ok;
-    launched += summary.launched;
-    by_unit[summary.work_unit].push_back(std::move(summary));
-  }
-  if (by_unit.size() > 1 && by_unit.count("") != 0) {  // cells without a number join the first table
-    auto nameless = std::move(by_unit[""]);
-    by_unit.erase("");
-    auto& first = by_unit.begin()->second;
-    first.insert(first.end(), nameless.begin(), nameless.end());
+    launched += cell.launches.size();
+    for (const auto& launch : cell.launches) ok += launch.status == Status::ok;
   }
   std::string out =
       detail::wrap(fmt::format("{}: suite {}, {} cell{}, {} of {} launches ok, {} skipped",
@@ -131,7 +121,7 @@ std::string run_table(const ResultSet& results, const Style& style) {
                                results.cells.size() == 1 ? "" : "s", ok, launched, results.skipped.size()),
                    style.width, 2) +
       "\n";
-  for (const auto& [unit, cells] : by_unit) out += "\n" + table_of(cells, unit, style);
+  for (const auto& [unit, cells] : detail::summaries_by_unit(results)) out += "\n" + table_of(cells, unit, style);
   if (launched == 0) out += "\nnothing was measured\n";
   return out + failures_text(results, style) + skipped_text(results, style);
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 
 #include "worker/device.hpp"
@@ -14,20 +15,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double mib = 1024.0 * 1024.0;
 
-/// Wraps Torch's CPU allocator and counts the bytes it hands out, so that a CPU cell has an exact allocator
-/// peak too.
+/// Wraps Torch's CPU allocator and counts the bytes it hands out, so that a CPU cell has an exact allocator peak too.
+/// The size stands in a header before the data: raw_allocate() demands that the data pointer is its own context.
 class CountingAllocator final : public c10::Allocator {
  public:
-  explicit CountingAllocator(c10::Allocator* base) : base_(base) {}
+  explicit CountingAllocator(c10::Allocator* base) : base_(base) { instance = this; }
 
   c10::DataPtr allocate(std::size_t bytes) override {
-    auto inner = base_->allocate(bytes);
+    if (bytes == 0) return {nullptr, nullptr, &release, c10::Device(c10::kCPU)};
+    auto* block = static_cast<char*>(base_->raw_allocate(bytes + header));
+    std::memcpy(block, &bytes, sizeof bytes);
     const auto now = current_.fetch_add(bytes) + bytes;
     for (auto peak = peak_.load(); peak < now && !peak_.compare_exchange_weak(peak, now);) {
     }
-    void* data = inner.get();
-    return {data, new Block{std::move(inner), bytes, this}, &release, c10::Device(c10::kCPU)};
+    return {block + header, block + header, &release, c10::Device(c10::kCPU)};
   }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
   void copy_data(void* dest, const void* src, std::size_t count) const override { base_->copy_data(dest, src, count); }
 
   void reset_peak() { peak_ = current_.load(); }
@@ -35,15 +38,16 @@ class CountingAllocator final : public c10::Allocator {
   std::size_t current() const { return current_; }
 
  private:
-  struct Block {
-    c10::DataPtr data;
-    std::size_t bytes;
-    CountingAllocator* owner;
-  };
-  static void release(void* context) {
-    auto* block = static_cast<Block*>(context);
-    block->owner->current_.fetch_sub(block->bytes);
-    delete block;
+  static constexpr std::size_t header = 64;  ///< keeps the alignment that Torch's allocator gives
+  static inline CountingAllocator* instance = nullptr;
+
+  static void release(void* data) {
+    if (data == nullptr) return;
+    auto* block = static_cast<char*>(data) - header;
+    std::size_t bytes = 0;
+    std::memcpy(&bytes, block, sizeof bytes);
+    instance->current_.fetch_sub(bytes);
+    instance->base_->raw_deallocate(block);
   }
 
   c10::Allocator* base_;

@@ -95,7 +95,7 @@ torch::Tensor EagerProgram::step() {
 
 Json EagerProgram::settings() const {
   const auto& s = *state_;
-  const auto& parameter = s.model->parameters().front();
+  const auto parameter = s.model->parameters().front();
   Json used{{"parameter_type", c10::toString(parameter.scalar_type())},
             {"gradient_type",
              parameter.grad().defined() ? Json(c10::toString(parameter.grad().scalar_type())) : Json(nullptr)},

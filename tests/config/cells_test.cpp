@@ -190,8 +190,12 @@ TEST(Identity, IdsAreFrozen) {
       "  - {workload: {name: resnet18, width: 16, image: 32}, env: {OMP_NUM_THREADS: 2}, perturb: {step_percent: "
       "5%}}\n");
   EXPECT_THAT(suite.cells,
-              testing::ElementsAre(testing::Field(&Cell::id, "GOLDEN0"), testing::Field(&Cell::id, "GOLDEN1"),
-                                   testing::Field(&Cell::id, "GOLDEN2")));
+              testing::ElementsAre(
+                  testing::Field(&Cell::id, "resnet18.b1/eager/fp32/cpu.ddp1-503ab6a2"),
+                  testing::Field(&Cell::id, "llama.1.1b.b8/eager/bf16_pure/cuda.ddp2.p2p_off-6fca5e76"),
+                  testing::Field(
+                      &Cell::id,
+                      "resnet18.image32.width16.b1/eager/fp32/cpu.ddp1/OMP_NUM_THREADS=2/PERTURBED.step+5%-6bcdbabe")));
 }
 
 TEST(Identity, CellsSurviveTheirJson) {

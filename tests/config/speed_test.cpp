@@ -1,6 +1,7 @@
-// A suite of 10,000 cells must be listed at once; the bound is wide, the printed time is the measurement.
-#include <chrono>
+// A suite of 10,000 cells must be listed at once; processor time, so that a busy machine does not fail it; the bound is
+// wide, the printed time is the measurement.
 #include <cstdio>
+#include <ctime>
 
 #include "config/selection.hpp"
 #include "support.hpp"
@@ -27,14 +28,13 @@ TEST(Speed, TenThousandCells) {
   double best_ms = 1e9;
   std::size_t cells = 0;
   for (int i = 0; i < 5; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = std::clock();
     const auto suite = parse_suite(text, "t.yaml");
-    best_ms =
-        std::min(best_ms, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    best_ms = std::min(best_ms, 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
     cells = suite.cells.size() + suite.excluded.size() + suite.merged;
   }
   EXPECT_EQ(cells, 10000u);
-  std::printf("parse and expand 10,000 cells: %.1f ms\n", best_ms);
+  std::printf("parse and expand 10,000 cells: %.1f ms of processor time\n", best_ms);
   EXPECT_LT(best_ms, 2000);
 }
 

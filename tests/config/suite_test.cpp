@@ -62,7 +62,7 @@ TEST(Suite, UnknownKeysNameTheNearest) {
   expect_error("limits: {launches: 3s}\n", "3:10", {"limits: unknown key \"launches\"", "\"launch\""});
   expect_error("requires: {gpu: 1}\n", "3:12", {"requires: unknown key \"gpu\"", "\"gpus\""});
   expect_error("requires: {link: nvlinc}\n", "3:18", {"unknown value \"nvlinc\"", "\"nvlink\""});
-  expect_error("tolerance: {thruput: 5%}\n", "3:13", {"unknown metric \"thruput\"", "\"throughput\""});
+  expect_error("tolerance: {througput: 5%}\n", "3:13", {"unknown metric \"througput\"", "\"throughput\""});
   expect_error("tolerance: {throughput: {relativ: 5%}}\n", "3:26", {"unknown key \"relativ\"", "\"relative\""});
   expect_error("tolerance: {throughput: {}}\n", "3:25", {"expected relative, floor or both"});
   expect_error("tolerance: {stall_ratio: 5%}\n", "3:26", {"compared in points", "floor"});

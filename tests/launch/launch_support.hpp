@@ -1,8 +1,10 @@
 #pragma once
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -86,7 +88,12 @@ class LaunchTest : public ::testing::Test {
 
   /// No child of this process, and nobody whose environment names this folder.
   void expect_nothing_left() const {
-    EXPECT_TRUE(own_descendants({}).empty());
+    const auto left = own_descendants({});
+    EXPECT_TRUE(left.empty());
+    for (const auto& process : left) {  // so that the next test starts clean
+      send_signal(process.id, SIGKILL);
+      ::waitpid(process.id.pid, nullptr, 0);
+    }
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
       const auto pid = std::atoi(entry.path().filename().c_str());
       if (pid <= 0 || pid == ::getpid()) continue;

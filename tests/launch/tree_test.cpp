@@ -77,7 +77,7 @@ TEST_F(Tree, RanksDieWithTheLauncher) {
     request.command = {stub_path(), "--mode", "ignore-term"};
     request.folder = folder();
     local_launcher()->launch(request, [&](const Progress& progress) {
-      if (progress.phase == "measure") ::kill(::getpid(), SIGKILL);
+      if (progress.step == 12) ::kill(::getpid(), SIGKILL);
     });
     ::_exit(0);
   }

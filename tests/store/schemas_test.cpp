@@ -23,7 +23,7 @@ for name in sys.argv[2:]:
     for line in open(name, encoding="utf-8"):
         errors = [e.message for e in check.iter_errors(json.loads(line))]
         if errors:
-            sys.exit(f"{name}: {errors[0][:2000]}")
+            sys.exit(f"{name}: {errors[0][-200:]}")
 )";
 
 std::string python() {

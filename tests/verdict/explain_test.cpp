@@ -29,7 +29,9 @@ Comparison matrix(const std::function<double(const Settings&)>& head_factor) {
 
 std::string notes_of(const Comparison& comparison) {
   std::string out;
-  for (const auto& note : comparison.notes) out += note + "\n";
+  for (const auto& note : comparison.notes) {
+    if (note.rfind("resnet50: ", 0) == 0) out += note + "\n";
+  }
   return out;
 }
 
@@ -60,6 +62,16 @@ TEST(Explain, UniformSlowdownClearsTheSettings) {
 TEST(Explain, SharedSettingIsNamed) {
   const auto notes = notes_of(matrix([](const Settings& s) { return s.precision == "fp16" ? 1.3 : 1.0; }));
   EXPECT_NE(notes.find("exactly the 4 of 8 cells with precision=fp16"), std::string::npos) << notes;
+}
+
+TEST(Explain, WhatWasNotComparedIsSaid) {
+  auto cell = measured(make_cell(), {{"throughput", around(1000, 0.002)}, {"home_made", around(1, 0.1)}});
+  for (auto& launch : cell.launches) launch.metrics["peak_memory"] = {std::nullopt, "", "no allocator"};
+  const auto set = result_set("x", {cell});
+  const auto notes = compare(set, set).notes;
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_NE(notes[0].find("peak_memory (1 cell: no allocator)"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[1].find("home_made"), std::string::npos) << notes[1];
 }
 
 TEST(Explain, NoPatternNoWords) {

@@ -85,6 +85,7 @@ TEST(Rules, SizeMustReachTheTolerance) {
   EXPECT_EQ(verdict_of("step_time", around(100, 1e-5), around(101.9, 1e-5)), Verdict::pass);
   EXPECT_EQ(verdict_of("step_time", around(100, 1e-5), around(102.1, 1e-5)), Verdict::regressed);
   EXPECT_EQ(verdict_of("step_time", around(102.1, 1e-5), around(100, 1e-5)), Verdict::improved);
+  EXPECT_EQ(verdict_of("step_time", around(101.9, 1e-5), around(100, 1e-5)), Verdict::pass);
 }
 
 // The test is against theta / 4, one-sided, for the worse: the p of the row is the p of the statistics room.

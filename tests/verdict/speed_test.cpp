@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <random>
 
 #include "build_results.hpp"
@@ -32,14 +33,16 @@ ResultSet big(const std::string& name, double spread, unsigned seed) {
 
 void expect_fast(double spread) {
   const auto base = big("base", spread, 1), head = big("head", spread, 2);
+  const auto cpu_start = std::clock();
   const auto start = std::chrono::steady_clock::now();
   const auto out = compare(base, head);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::printf("1,000,000 launch values, spread %.1f %%: %.3f s (%zu pass, %zu inconclusive)\n", 100 * spread, seconds,
-              out.counts.passed, out.counts.inconclusive);
+  const double cpu_seconds = static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC;
+  std::printf("1,000,000 launch values, spread %.1f %%: %.3f s, %.3f s of CPU (%zu pass, %zu inconclusive)\n",
+              100 * spread, seconds, cpu_seconds, out.counts.passed, out.counts.inconclusive);
   EXPECT_EQ(out.rows.size(), 50000u);
 #ifdef NDEBUG
-  EXPECT_LT(seconds, 2.0);
+  EXPECT_LT(cpu_seconds, 2.0);  // other programs of the machine are not ours to judge
 #endif
 }
 

@@ -54,4 +54,18 @@ CellSummary summarise(const CellResults& cell) {
   return out;
 }
 
+std::map<std::string, std::vector<CellSummary>> summaries_by_unit(const ResultSet& results) {
+  std::string first;
+  for (const auto& cell : results.cells) {
+    auto unit = summarise(cell).work_unit;
+    if (!unit.empty() && (first.empty() || unit < first)) first = std::move(unit);
+  }
+  std::map<std::string, std::vector<CellSummary>> out;
+  for (const auto& cell : results.cells) {
+    auto summary = summarise(cell);
+    out[summary.work_unit.empty() ? first : summary.work_unit].push_back(std::move(summary));
+  }
+  return out;
+}
+
 }  // namespace stepgauge::report::detail

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "contract/result_set.hpp"
 
@@ -19,5 +21,8 @@ struct CellSummary {
 };
 
 CellSummary summarise(const CellResults& cell);
+
+/// Cells by unit of throughput, one table each; cells without a number stand in the first one.
+std::map<std::string, std::vector<CellSummary>> summaries_by_unit(const ResultSet& results);
 
 }  // namespace stepgauge::report::detail

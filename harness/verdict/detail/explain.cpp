@@ -234,11 +234,12 @@ std::vector<std::string> unjudged_notes(const std::vector<Pair>& pairs, const st
       if (absent[name].second.empty()) absent[name].second = reason;
     }
   }
-  std::vector<std::string> out;
+  std::vector<std::string> out, parts;
   for (const auto& [name, item] : absent) {
-    out.push_back(fmt::format("{} has no value on either side in {} cell{}{}{}", name, item.first,
-                              item.first == 1 ? "" : "s", item.second.empty() ? "" : ": ", item.second));
+    parts.push_back(fmt::format("{} ({} cell{}{}{})", name, item.first, item.first == 1 ? "" : "s",
+                                item.second.empty() ? "" : ": ", item.second));
   }
+  if (!parts.empty()) out.push_back(fmt::format("no value on either side: {}", fmt::join(parts, ", ")));
   if (!unknown.empty()) {
     out.push_back(fmt::format("not judged, unknown to this version: {}", fmt::join(unknown, ", ")));
   }
