@@ -1,10 +1,7 @@
 #include "cli/run_session.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <thread>
 
 #include "cli/interrupt.hpp"
@@ -46,18 +43,6 @@ Json readings_json(const Readings& readings) {
   return out;
 }
 
-/// The ranks subtract these from what they see at the end, to know what lies outside the allocator.
-void publish_memory(const Readings& before) {
-  std::string text;
-  for (const auto& value : before)
-    text += (text.empty() ? "" : ",") + (value ? fmt::format("{:.1f}", *value) : std::string());
-  if (text.empty()) {
-    ::unsetenv("STEPGAUGE_DEVICE_USED_MIB");
-  } else {
-    ::setenv("STEPGAUGE_DEVICE_USED_MIB", text.c_str(), 1);
-  }
-}
-
 struct Pending {
   const Cell* cell;
   int launch;
@@ -86,14 +71,18 @@ SessionResult run_session(store::RunFolder& folder, const std::vector<int>& devi
   SessionResult result;
   for (const auto& [cell, index] : pending) {
     const int attempt = folder.next_attempt(*cell, index);
-    launch::LaunchRequest request{
-        *cell, index, workers.at(cell->worker), folder.launch_folder(*cell, index, attempt), {}, interrupt.fd()};
+    launch::LaunchRequest request;
+    request.cell = *cell;
+    request.launch = index;
+    request.command = workers.at(cell->worker);
+    request.folder = folder.launch_folder(*cell, index, attempt);
+    request.interrupt_fd = interrupt.fd();
     if (cell->device == "cuda") {
       request.devices.assign(devices.begin(),
                              devices.begin() + std::min<std::ptrdiff_t>(cell->ddp.ranks, std::ssize(devices)));
     }
     const auto before = memory_in_use(request.devices);
-    publish_memory(before);
+    request.used_before_mib = before;
     display.start(*cell, index);
     auto outcome = launcher->launch(request, [&](const launch::Progress& progress) { display.update(progress); });
     if (outcome.interrupted) {

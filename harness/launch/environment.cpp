@@ -80,6 +80,7 @@ Variables contract_variables(const Cell& cell, const RankPlace& place) {
     out["MASTER_PORT"] = std::to_string(place.master_port);
   }
   if (place.store_fd) out["STEPGAUGE_STORE_FD"] = std::to_string(*place.store_fd);
+  if (place.used_before_mib) out["STEPGAUGE_DEVICE_USED_MIB"] = std::to_string(*place.used_before_mib);
   return out;
 }
 

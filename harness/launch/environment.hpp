@@ -18,10 +18,11 @@ struct RankPlace {
   std::string cell_path, record_path;
   std::string launch_id;  ///< unique in time on this machine, STEPGAUGE_LAUNCH_ID
   int progress_fd = -1;
-  std::optional<int> store_fd;    ///< rank 0 of several
-  std::uint16_t master_port = 0;  ///< when there are several ranks
-  std::int64_t spawn_ns = 0;      ///< CLOCK_MONOTONIC
-  std::vector<int> devices;       ///< indices into what the shell's CUDA_VISIBLE_DEVICES shows
+  std::optional<int> store_fd;            ///< rank 0 of several
+  std::optional<double> used_before_mib;  ///< memory in use on this rank's device before the launch
+  std::uint16_t master_port = 0;          ///< when there are several ranks
+  std::int64_t spawn_ns = 0;              ///< CLOCK_MONOTONIC
+  std::vector<int> devices;               ///< indices into what the shell's CUDA_VISIBLE_DEVICES shows
   int usable_cores = 1;
 };
 

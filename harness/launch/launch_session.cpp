@@ -122,6 +122,9 @@ void LaunchSession::start_rank(RankWatch& rank, int index, const ListenSocket& s
   place.devices = request_.devices;
   place.usable_cores = machine::usable_cores();
   if (store.fd && index == 0) place.store_fd = SpawnPlan::store_fd;
+  if (static_cast<std::size_t>(index) < request_.used_before_mib.size()) {
+    place.used_before_mib = request_.used_before_mib[static_cast<std::size_t>(index)];
+  }
   place.spawn_ns = monotonic_ns();
   auto environment = rank_environment(shell, request_.cell, place);
 

@@ -22,7 +22,8 @@ struct LaunchRequest {
   std::vector<std::string> command;  ///< worker and its arguments; the worker is looked up in PATH when it has no "/"
   std::filesystem::path folder;      ///< made when missing; gets cell.json, rankN.json, rankN.out, rankN.err
   std::vector<int> devices;          ///< CUDA indices, empty for cpu
-  int interrupt_fd = -1;             ///< readable when the user interrupts (a self-pipe of the CLI); not read from
+  std::vector<std::optional<double>> used_before_mib{};  ///< memory in use on each device before the launch
+  int interrupt_fd = -1;  ///< readable when the user interrupts (a self-pipe of the CLI); not read from
 };
 
 /// How one rank went. Times are seconds since the start of the launch.
