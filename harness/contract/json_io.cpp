@@ -66,8 +66,8 @@ class FileDescriptor {
   int fd_;
 };
 
-[[noreturn]] void throw_errno(const std::filesystem::path& path, const char* what) {
-  throw std::system_error(errno, std::generic_category(), fmt::format("{}: {}", path.string(), what));
+[[noreturn]] void throw_errno(const std::string& path, const char* what) {
+  throw std::system_error(errno, std::generic_category(), fmt::format("{}: {}", path, what));
 }
 
 }  // namespace
@@ -90,17 +90,17 @@ Json parse_json(std::string_view text, std::string_view origin) {
   }
 }
 
-std::string read_text_file(const std::filesystem::path& path, std::size_t max_bytes) {
+std::string read_text_file(const std::string& path, std::size_t max_bytes) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) throw ContractError(fmt::format("{}: cannot open: {}", path.string(), std::strerror(errno)));
+  if (file.get() < 0) throw ContractError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) throw_errno(path, "cannot stat");
   if (!S_ISREG(info.st_mode)) {
-    throw ContractError(fmt::format("{}: expected a regular file, found a {}", path.string(),
+    throw ContractError(fmt::format("{}: expected a regular file, found a {}", path,
                                     S_ISDIR(info.st_mode) ? "folder" : "special file"));
   }
   if (static_cast<std::size_t>(info.st_size) > max_bytes) {
-    throw ContractError(fmt::format("{}: {} bytes, at most {} are read", path.string(), info.st_size, max_bytes));
+    throw ContractError(fmt::format("{}: {} bytes, at most {} are read", path, info.st_size, max_bytes));
   }
   std::string text(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t done = 0;
@@ -115,7 +115,7 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t max_by
   return text;
 }
 
-void write_text_file(const std::filesystem::path& path, std::string_view text) {
+void write_text_file(const std::string& path, std::string_view text) {
   auto temporary = path;
   temporary += fmt::format(".tmp{}", ::getpid());
   {

@@ -1,6 +1,5 @@
 #pragma once
 // JSON in and out for every file of the contract: strict, finite, independent of the locale.
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -9,6 +8,9 @@
 namespace stepgauge {
 
 using Json = nlohmann::json;
+
+// Paths are strings here: this room is linked into the worker, and libtorch_cpu exports an std::filesystem of its own
+// that a program built by another GCC must not be bound to.
 
 /// A document that does not follow the contract; what() names the file or field and what was expected.
 class ContractError : public std::runtime_error {
@@ -26,11 +28,11 @@ Json parse_json(std::string_view text, std::string_view origin);
 
 /// Reads a regular file of at most `max_bytes`; ContractError when it is missing, a folder, a FIFO, or too
 /// large.
-std::string read_text_file(const std::filesystem::path& path, std::size_t max_bytes = 256u << 20);
+std::string read_text_file(const std::string& path, std::size_t max_bytes = 256u << 20);
 
 /// Writes atomically: temporary file beside it, fsync, rename. Throws std::system_error; the old file stays
 /// on failure.
-void write_text_file(const std::filesystem::path& path, std::string_view text);
+void write_text_file(const std::string& path, std::string_view text);
 
 /// Requires `value[key]` to be there and of type T; the error names `where` and the key.
 template <typename T>

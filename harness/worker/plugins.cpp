@@ -3,40 +3,41 @@
 #include <unistd.h>
 
 #include <climits>
-#include <filesystem>
+#include <string>
 
 #include "worker/device.hpp"
 
 namespace stepgauge::worker {
 namespace {
 
-std::filesystem::path program_folder() {
+/// Folder of this program. No std::filesystem in the worker: libtorch_cpu exports one of its own.
+std::string program_folder() {
   char buffer[PATH_MAX];
   const auto size = ::readlink("/proc/self/exe", buffer, sizeof buffer);
-  return std::filesystem::path(std::string(buffer, size > 0 ? static_cast<std::size_t>(size) : 0)).parent_path();
+  const std::string path(buffer, size > 0 ? static_cast<std::size_t>(size) : 0);
+  return path.substr(0, path.rfind('/'));
 }
 
-std::filesystem::path part_path(const char* library) {
-  return program_folder() / library;
+std::string part_path(const char* library) {
+  return program_folder() + "/" + library;
 }
 
 /// The part stays loaded until the process ends: its code is referenced by live objects.
 template <typename Function>
-Function load(const char* library, const char* symbol, const char* what) {
-  const auto path = program_folder() / library;
-  if (!std::filesystem::exists(path))
-    throw UnsupportedCell(std::string("this build has no ") + what + " part (" + library + ")");
-  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (handle == nullptr) throw UnsupportedCell(std::string("the ") + what + " part does not load: " + ::dlerror());
-  void* function = ::dlsym(handle, symbol);
-  if (function == nullptr) throw UnsupportedCell(std::string("the ") + what + " part has no " + symbol);
-  return reinterpret_cast<Function>(function);
+if (!has_part(library)) const auto path = program_folder() / library;
+if (!std::filesystem::exists(path))
+  throw UnsupportedCell(std::string("this build has no ") + what + " part (" + library + ")");
+void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+if (handle == nullptr) throw UnsupportedCell(std::string("the ") + what + " part does not load: " + ::dlerror());
+void* function = ::dlsym(handle, symbol);
+if (function == nullptr) throw UnsupportedCell(std::string("the ") + what + " part has no " + symbol);
+return reinterpret_cast<Function>(function);
 }
 
 }  // namespace
 
 bool has_part(const char* library) {
-  return std::filesystem::exists(part_path(library));
+  return ::access(part_path(library).c_str(), R_OK) == 0;
 }
 
 std::unique_ptr<DeviceRoom> make_cuda_room(int index) {

@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 
 #include "worker/device.hpp"
 #include "worker/parallel/process_group.hpp"
