@@ -10,35 +10,28 @@
 namespace stepgauge::worker {
 namespace {
 
-/// Folder of this program. No std::filesystem in the worker: libtorch_cpu exports one of its own.
-std::string program_folder() {
+/// Beside this program. No std::filesystem in the worker: libtorch_cpu exports one of its own.
+std::string part_path(const char* library) {
   char buffer[PATH_MAX];
   const auto size = ::readlink("/proc/self/exe", buffer, sizeof buffer);
-  const std::string path(buffer, size > 0 ? static_cast<std::size_t>(size) : 0);
-  return path.substr(0, path.rfind('/'));
-}
-
-std::string part_path(const char* library) {
-  return program_folder() + "/" + library;
+  const std::string program(buffer, size > 0 ? static_cast<std::size_t>(size) : 0);
+  return program.substr(0, program.rfind('/') + 1) + library;
 }
 
 /// The part stays loaded until the process ends: its code is referenced by live objects.
 template <typename Function>
-if (!has_part(library)) const auto path = program_folder() / library;
-if (!std::filesystem::exists(path))
-  throw UnsupportedCell(std::string("this build has no ") + what + " part (" + library + ")");
-void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-if (handle == nullptr) throw UnsupportedCell(std::string("the ") + what + " part does not load: " + ::dlerror());
-void* function = ::dlsym(handle, symbol);
-if (function == nullptr) throw UnsupportedCell(std::string("the ") + what + " part has no " + symbol);
-return reinterpret_cast<Function>(function);
+Function load(const char* library, const char* symbol, const char* what) {
+  if (!has_part(library)) throw UnsupportedCell(std::string("this build has no ") + what + " part (" + library + ")");
+  void* handle = ::dlopen(part_path(library).c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (handle == nullptr) throw UnsupportedCell(std::string("the ") + what + " part does not load: " + ::dlerror());
+  void* function = ::dlsym(handle, symbol);
+  if (function == nullptr) throw UnsupportedCell(std::string("the ") + what + " part has no " + symbol);
+  return reinterpret_cast<Function>(function);
 }
 
 }  // namespace
 
-bool has_part(const char* library) {
-  return ::access(part_path(library).c_str(), R_OK) == 0;
-}
+bool has_part(const char* library) { return ::access(part_path(library).c_str(), R_OK) == 0; }
 
 std::unique_ptr<DeviceRoom> make_cuda_room(int index) {
   using Make = DeviceRoom* (*)(int);
