@@ -8,6 +8,7 @@
 #include "store/baseline.hpp"
 #include "store/fingerprint.hpp"
 #include "store/load.hpp"
+#include "store/run_folder.hpp"
 #include "verdict/compare.hpp"
 
 namespace stepgauge::cli {
@@ -22,10 +23,17 @@ verdict::Comparison against_stored(const ResultSet& results, const std::filesyst
   return verdict::compare(store::load(path).results, results);
 }
 
+/// The command that measured: of the run, not of this save.
+std::vector<std::string> measuring_command(const std::string& source) {
+  return std::filesystem::is_directory(source) ? store::RunFolder::open(source).info().command
+                                               : store::load(source).command;
+}
+
 void save(const BaselineOptions& options, Program& program) {
   const auto results = store::load_result_set(options.source, {options.root, ""});
   try {
-    const auto path = store::save(results, options.root, {program.arguments, utc_now(), options.accept});
+    const auto path =
+        store::save(results, options.root, {measuring_command(options.source), utc_now(), options.accept});
     if (options.json) {
       fmt::print("{}\n", dump_line({{"saved", path.string()}, {"cells", results.cells.size()}}));
     } else {

@@ -6,13 +6,13 @@
 #include "cli/commands.hpp"
 #include "cli/suite_options.hpp"
 #include "machine/captured_command.hpp"
-#include "report/detail/escape.hpp"
+#include "report/text.hpp"
 #include "store/fingerprint.hpp"
 
 namespace stepgauge::cli {
 namespace {
 
-using report::detail::printable;
+using report::printable;
 
 struct Finding {
   enum class Level { good, limited, missing } level;

@@ -4,7 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/duration_guess.hpp"
 #include "cli/suite_options.hpp"
-#include "report/detail/escape.hpp"
+#include "report/text.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -36,15 +36,15 @@ void print_plan(const Plan& plan, const DurationGuess& guess) {
   std::size_t launches = 0;
   for (const auto& cell : plan.cells) {
     launches += static_cast<std::size_t>(cell.launches);
-    fmt::format_to(std::back_inserter(out), "{:<80} {:>3} x {:>6.1f} s\n", report::detail::printable(cell.id),
-                   cell.launches, guess.launch_seconds(cell));
+    fmt::format_to(std::back_inserter(out), "{:<80} {:>3} x {:>6.1f} s\n", report::printable(cell.id), cell.launches,
+                   guess.launch_seconds(cell));
   }
   for (const auto& cell : plan.skipped) {
-    fmt::format_to(std::back_inserter(out), "{:<80} {}: {}\n", report::detail::printable(cell.id),
-                   to_string(cell.status), report::detail::printable(cell.reason));
+    fmt::format_to(std::back_inserter(out), "{:<80} {}: {}\n", report::printable(cell.id), to_string(cell.status),
+                   report::printable(cell.reason));
   }
   fmt::print("{}{}: {} cells, {} launches, {} left out; about {:.1f} minutes ({})\n", out,
-             report::detail::printable(plan.suite.name), plan.cells.size(), launches, plan.skipped.size(),
+             report::printable(plan.suite.name), plan.cells.size(), launches, plan.skipped.size(),
              guess.total_minutes(plan.cells), guess.source());
 }
 

@@ -11,6 +11,7 @@
 #include "cli/suite_options.hpp"
 #include "cli/utc.hpp"
 #include "machine/variables.hpp"
+#include "report/text.hpp"
 #include "store/fingerprint.hpp"
 
 namespace stepgauge::cli {
@@ -93,7 +94,8 @@ void run(const RunOptions& options, Program& program) {
   if (plan.cells.empty()) {
     fmt::print(stderr, "stepgauge: no cell of {} can run here:\n", options.suite.suite_path);
     for (const auto& cell : plan.skipped)
-      fmt::print(stderr, "  {}: {}: {}\n", cell.id, to_string(cell.status), cell.reason);
+      fmt::print(stderr, "  {}: {}: {}\n", report::printable(cell.id), to_string(cell.status),
+                 report::printable(cell.reason));
     program.code = ExitCode::measurement_failed;
     return;
   }

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <system_error>
 
 #include "cli/commands.hpp"
 #include "config/config_error.hpp"
 #include "contract/json_io.hpp"
+#include "contract/suggest.hpp"
+#include "report/text.hpp"
 #include "store/baseline.hpp"
 #include "store/run_folder.hpp"
 
@@ -14,8 +17,25 @@ namespace {
 using stepgauge::ExitCode;
 
 int fail(ExitCode code, const char* what) {
-  fmt::print(stderr, "stepgauge: {}\n", what);
+  // Errors quote what users and workers wrote: each line is made printable.
+  std::string_view text(what);
+  fmt::print(stderr, "stepgauge: ");
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    fmt::print(stderr, "{}\n", stepgauge::report::printable(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
   return static_cast<int>(code);
+}
+
+/// The complaint about a first word that is no command; empty when that is not the trouble.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return "";
+  std::vector<std::string> names;
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return "";
+  return fmt::format("unknown command \"{}\"{}", argv[1], stepgauge::suggestion(argv[1], names));
 }
 
 /// A user's error, a broken file and a machine's failure leave by different codes; none of them shows a stack trace.
@@ -24,6 +44,9 @@ int run(stepgauge::cli::Program& program, int argc, char** argv) {
     program.app.parse(argc, argv);
     return static_cast<int>(program.code);
   } catch (const CLI::ParseError& error) {
+    if (const auto unknown = unknown_command(program.app, argc, argv); !unknown.empty()) {
+      return fail(ExitCode::usage, unknown.c_str());
+    }
     const int code = program.app.exit(error);
     return code == 0 ? 0 : static_cast<int>(ExitCode::usage);
   } catch (const stepgauge::config::ConfigError& error) {

@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "report/detail/escape.hpp"
-#include "report/detail/number.hpp"
+#include "report/text.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -34,7 +33,7 @@ ProgressDisplay::ProgressDisplay(std::size_t total_launches, double estimated_s,
       begin_(Clock::now()) {}
 
 void ProgressDisplay::start(const Cell& cell, int launch) {
-  cell_ = report::detail::printable(cell.id);
+  cell_ = report::printable(cell.id);
   launch_ = launch;
   shown_ = {};
 }
@@ -43,20 +42,20 @@ void ProgressDisplay::update(const launch::Progress& progress) {
   if (quiet_ || !terminal_ || seconds_since(shown_) < 0.1) return;
   shown_ = Clock::now();
   const auto step = progress.step ? fmt::format(" step {}", *progress.step) : "";
-  show(fmt::format("[{}/{}] {} launch {} {}{} {:.0f} s, {} left", done_ + 1, total_, cell_, launch_ + 1,
-                   report::detail::printable(progress.phase), step, progress.elapsed_s, time_left()));
+  show(fmt::format("[{}/{}] {} launch {} {}{} {:.0f} s, {} left", done_ + 1, total_, cell_, launch_,
+                   report::printable(progress.phase), step, progress.elapsed_s, time_left()));
 }
 
 void ProgressDisplay::finish(const LaunchRecord& record) {
   ++done_;
   if (quiet_) return;
   std::string line =
-      fmt::format("[{}/{}] {} launch {}: {}", done_, total_, cell_, record.launch + 1, to_string(record.status));
+      fmt::format("[{}/{}] {} launch {}: {}", done_, total_, cell_, record.launch, to_string(record.status));
   const auto throughput = record.metrics.find("throughput");
   if (record.status == Status::ok && throughput != record.metrics.end() && throughput->second.value) {
-    line += fmt::format(", {} {}", report::detail::four_digits(*throughput->second.value), throughput->second.unit);
+    line += fmt::format(", {} {}", report::four_digits(*throughput->second.value), throughput->second.unit);
   }
-  if (!record.reason.empty()) line += ": " + report::detail::printable(record.reason);
+  if (!record.reason.empty()) line += ": " + report::printable(record.reason);
   line += fmt::format(" ({:.1f} s, {} left)", record.duration_s, time_left());
   if (terminal_) show("");
   fmt::print(stderr, "{}\n", line);

@@ -16,6 +16,17 @@ constexpr const char* built_in = "stepgauge";
 
 /// Words of a command line, with quotes and backslashes; no shell is involved.
 std::vector<std::string> split_command(const std::string& text) {
+  bool quoted = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if ((text[i] == '"' || text[i] == '\'') && (!quoted || text[i] == quote)) {
+      quoted = !quoted;
+      quote = text[i];
+    }
+  }
+  if (quoted) throw config::ConfigError("", 0, 0, fmt::format("--worker {}: the quote is not closed", text));
   try {
     const boost::escaped_list_separator<char> rules("\\", " ", "\"'");
     const boost::tokenizer<boost::escaped_list_separator<char>> words(text, rules);

@@ -33,8 +33,7 @@ std::string size_text(const CellWorkload& workload) {
       const auto fixed = preset.find(name);
       const auto size = family->sizes.find(name);
       if (fixed != preset.end() && fixed->second == value) continue;
-      if (fixed == preset.end() && size != family->sizes.end() && size->second.default_value == value)
-        continue;
+      if (fixed == preset.end() && size != family->sizes.end() && size->second.default_value == value) continue;
     }
     out += fmt::format(".{}{}", name, value);
   }
@@ -42,8 +41,8 @@ std::string size_text(const CellWorkload& workload) {
 }
 
 std::string readable_id(const Cell& cell) {
-  std::string id = fmt::format("{}{}.b{}/{}/{}", cell.workload.name, size_text(cell.workload), cell.batch,
-                               cell.compile, cell.precision);
+  std::string id = fmt::format("{}{}.b{}/{}/{}", cell.workload.name, size_text(cell.workload), cell.batch, cell.compile,
+                               cell.precision);
   if (cell.checkpointing != "none") id += "/ckpt." + cell.checkpointing;
   id += fmt::format("/{}.ddp{}", cell.device, cell.ddp.ranks);
   if (cell.ddp.transport != "auto") id += "." + cell.ddp.transport;
@@ -53,9 +52,7 @@ std::string readable_id(const Cell& cell) {
   if (cell.worker != "stepgauge") id += "/worker." + cell.worker;
   if (is_perturbed(cell)) id += "/PERTURBED" + perturb_text(cell.perturb);
   for (auto& c : id) {
-    if (static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\\' ||
-        static_cast<unsigned char>(c) >= 0x7f)
-      c = '_';
+    if (static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\\' || static_cast<unsigned char>(c) >= 0x7f) c = '_';
   }
   return id;
 }

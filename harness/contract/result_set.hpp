@@ -1,5 +1,6 @@
 #pragma once
-// What a run or a baseline holds once read: cells with their launches. Made by store, judged by verdict, shown by report.
+// What a run or a baseline holds once read: cells with their launches. Made by store, judged by verdict, shown by
+// report.
 #include <string>
 #include <vector>
 

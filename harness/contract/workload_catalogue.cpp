@@ -24,10 +24,8 @@ WorkloadFamily parse_family(std::string_view text, const std::string& path) {
   family.shape_axis = require<std::string>(value, "shape_axis", path);
   family.optimizer = require<std::string>(value, "optimizer", path);
   family.memory_formats = require<std::vector<std::string>>(value, "memory_formats", path);
-  family.presets =
-      require<std::map<std::string, std::map<std::string, std::int64_t>>>(value, "presets", path);
-  for (const auto& [name, size] : value.at("sizes").items())
-    family.sizes[name] = parse_size(size, path + ": " + name);
+  family.presets = require<std::map<std::string, std::map<std::string, std::int64_t>>>(value, "presets", path);
+  for (const auto& [name, size] : value.at("sizes").items()) family.sizes[name] = parse_size(size, path + ": " + name);
   return family;
 }
 
@@ -36,8 +34,7 @@ WorkloadFamily parse_family(std::string_view text, const std::string& path) {
 const std::vector<WorkloadFamily>& workload_families() {
   static const std::vector<WorkloadFamily> families = [] {
     std::vector<WorkloadFamily> out;
-    for (const auto& [path, text] : embedded_workloads::embedded_files())
-      out.push_back(parse_family(text, path));
+    for (const auto& [path, text] : embedded_workloads::embedded_files()) out.push_back(parse_family(text, path));
     return out;
   }();
   return families;

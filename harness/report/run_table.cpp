@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include <algorithm>
 #include <vector>
 
@@ -92,11 +94,23 @@ std::string failures_text(const ResultSet& results, const Style& style) {
   return out.empty() ? out : "\nLaunches that are not ok (not in the numbers above):\n" + out;
 }
 
+/// Cells left out by choice are counted, the others are named.
 std::string skipped_text(const ResultSet& results, const Style& style) {
   std::string out;
+  std::map<std::string, std::size_t> by_choice;
   for (const auto& cell : results.skipped) {
+    if (cell.status == Status::skipped) {
+      ++by_choice[cell.reason];
+      continue;
+    }
     out += detail::wrap(fmt::format("  {}: {}{}{}", detail::printable(cell.id), to_string(cell.status),
                                     cell.reason.empty() ? "" : ": ", detail::printable(cell.reason)),
+                        style.width, 4) +
+           "\n";
+  }
+  for (const auto& [reason, count] : by_choice) {
+    out += detail::wrap(fmt::format("  {} cell{} skipped{}{}", count, count == 1 ? "" : "s", reason.empty() ? "" : ": ",
+                                    detail::printable(reason)),
                         style.width, 4) +
            "\n";
   }

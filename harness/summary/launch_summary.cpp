@@ -98,8 +98,8 @@ class Summary {
     const auto steps = ranks.front().step_ms.size();
     for (const auto& rank : ranks) {
       if (rank.step_ms.size() != steps || rank.measured_from != ranks.front().measured_from) {
-        fail(Status::crashed, fmt::format("rank {} reports {} steps measured from {}, rank {} reports {} from {}", rank.rank,
-                                          rank.step_ms.size(), rank.measured_from, ranks.front().rank, steps,
+        fail(Status::crashed, fmt::format("rank {} reports {} steps measured from {}, rank {} reports {} from {}",
+                                          rank.rank, rank.step_ms.size(), rank.measured_from, ranks.front().rank, steps,
                                           ranks.front().measured_from));
         return false;
       }
@@ -122,7 +122,8 @@ class Summary {
     steady_.assign(step_ms_.begin() + static_cast<std::ptrdiff_t>(window_.begin),
                    step_ms_.begin() + static_cast<std::ptrdiff_t>(window_.end));
     steady_s_ = std::accumulate(steady_.begin(), steady_.end(), 0.0) / 1e3;
-    if (!steady_.empty() && steady_s_ <= 0) fail(Status::crashed, "every measured step took 0 ms: too short to measure");
+    if (!steady_.empty() && steady_s_ <= 0)
+      fail(Status::crashed, "every measured step took 0 ms: too short to measure");
   }
 
   void times() {
@@ -167,7 +168,8 @@ class Summary {
   void memory() {
     const auto& ranks = facts_.ranks;
     put("peak_memory", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.allocated_mib; }));
-    put("peak_memory_first_step", max_over(ranks, [](const RankRecord& rank) { return rank.memory_first_step.allocated_mib; }));
+    put("peak_memory_first_step",
+        max_over(ranks, [](const RankRecord& rank) { return rank.memory_first_step.allocated_mib; }));
     put("peak_active", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.active_mib; }));
     put("peak_reserved", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.reserved_mib; }));
     put("outside_memory", max_over(ranks, [](const RankRecord& rank) { return rank.outside_mib; }));
@@ -181,7 +183,8 @@ class Summary {
       const auto host = wall->value("measured_wall_s", 0.0);
       const auto device = wall->value("measured_device_s", 0.0);
       if (device > 0 && host > 1.1 * device + 0.05) {
-        notes.push_back(fmt::format("rank {}: the host saw {:.3f} s for steps that sum to {:.3f} s", rank.rank, host, device));
+        notes.push_back(
+            fmt::format("rank {}: the host saw {:.3f} s for steps that sum to {:.3f} s", rank.rank, host, device));
       }
     }
   }
@@ -214,6 +217,8 @@ class Summary {
 
 }  // namespace
 
-LaunchRecord summarise(const Cell& cell, const LaunchFacts& facts) { return Summary(cell, facts).make(); }
+LaunchRecord summarise(const Cell& cell, const LaunchFacts& facts) {
+  return Summary(cell, facts).make();
+}
 
 }  // namespace stepgauge::summary

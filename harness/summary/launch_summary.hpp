@@ -1,5 +1,6 @@
 #pragma once
-// From the rank records of one launch to its launch record: the definitions of docs/metrics.md, applied once, in one place.
+// From the rank records of one launch to its launch record: the definitions of docs/metrics.md, applied once, in one
+// place.
 #include <string>
 #include <vector>
 
@@ -19,9 +20,9 @@ struct LaunchFacts {
   Json evidence = Json::object();
 };
 
-/// The launch record: per step the slowest rank, the steady window over that series, then every metric of the catalogue as a number or
-/// absent with its reason. A launch that was ok but has no steady window becomes `unsteady`; one whose ranks disagree about the number of
-/// steps becomes `crashed`.
+/// The launch record: per step the slowest rank, the steady window over that series, then every metric of the catalogue
+/// as a number or absent with its reason. A launch that was ok but has no steady window becomes `unsteady`; one whose
+/// ranks disagree about the number of steps becomes `crashed`.
 LaunchRecord summarise(const Cell& cell, const LaunchFacts& facts);
 
 }  // namespace stepgauge::summary

@@ -31,7 +31,9 @@ Function load(const char* library, const char* symbol, const char* what) {
 
 }  // namespace
 
-bool has_part(const char* library) { return ::access(part_path(library).c_str(), R_OK) == 0; }
+bool has_part(const char* library) {
+  return ::access(part_path(library).c_str(), R_OK) == 0;
+}
 
 std::unique_ptr<DeviceRoom> make_cuda_room(int index) {
   using Make = DeviceRoom* (*)(int);

@@ -35,7 +35,9 @@ TEST(Speed, TenThousandCells) {
   }
   EXPECT_EQ(cells, 10000u);
   std::printf("parse and expand 10,000 cells: %.1f ms of processor time\n", best_ms);
-  EXPECT_LT(best_ms, 2000);
+#ifdef NDEBUG
+  EXPECT_LT(best_ms, 2000);  // optimized builds alone: sanitizers make it ten times slower
+#endif
 }
 
 }  // namespace

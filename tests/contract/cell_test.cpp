@@ -46,11 +46,18 @@ TEST(Cell, IdIsReadableAndEndsInTheHash) {
 
 TEST(Cell, WhatChangesTheResultChangesTheHash) {
   const auto reference = sample_cell();
-  const std::vector<std::function<void(Cell&)>> changes{
-      [](Cell& c) { c.batch = 128; },          [](Cell& c) { c.precision = "fp16"; },    [](Cell& c) { c.ddp.ranks = 1; },
-      [](Cell& c) { c.seed = 1; },             [](Cell& c) { c.env["NCCL_DEBUG"] = ""; }, [](Cell& c) { c.worker = "peer"; },
-      [](Cell& c) { c.optimizer.lr = 0.2; },   [](Cell& c) { c.device = "cpu"; },         [](Cell& c) { c.input = "fresh"; },
-      [](Cell& c) { c.ddp.bucket_cap_mb = 1; }, [](Cell& c) { c.perturb.step_percent = 1; }, [](Cell& c) { c.workload.sizes["image"] = 32; }};
+  const std::vector<std::function<void(Cell&)>> changes{[](Cell& c) { c.batch = 128; },
+                                                        [](Cell& c) { c.precision = "fp16"; },
+                                                        [](Cell& c) { c.ddp.ranks = 1; },
+                                                        [](Cell& c) { c.seed = 1; },
+                                                        [](Cell& c) { c.env["NCCL_DEBUG"] = ""; },
+                                                        [](Cell& c) { c.worker = "peer"; },
+                                                        [](Cell& c) { c.optimizer.lr = 0.2; },
+                                                        [](Cell& c) { c.device = "cpu"; },
+                                                        [](Cell& c) { c.input = "fresh"; },
+                                                        [](Cell& c) { c.ddp.bucket_cap_mb = 1; },
+                                                        [](Cell& c) { c.perturb.step_percent = 1; },
+                                                        [](Cell& c) { c.workload.sizes["image"] = 32; }};
   for (const auto& change : changes) {
     auto cell = reference;
     change(cell);
@@ -85,7 +92,8 @@ TEST(Cell, OddTextInAVariableCannotBreakTheId) {
   auto cell = sample_cell();
   cell.env = {{"NCCL_X", "a b\n\"c\\\xc3\xa9"}};
   assign_identity(cell);
-  for (const char c : cell.id) EXPECT_TRUE(c > ' ' && c != '"' && c != '\\' && static_cast<unsigned char>(c) < 0x7f) << cell.id;
+  for (const char c : cell.id)
+    EXPECT_TRUE(c > ' ' && c != '"' && c != '\\' && static_cast<unsigned char>(c) < 0x7f) << cell.id;
 }
 
 TEST(Cell, ANewerVersionIsRefusedByName) {

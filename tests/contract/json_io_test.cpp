@@ -39,7 +39,8 @@ TEST(JsonIo, NumbersThatAreNotFiniteNeverReachAFile) {
 }
 
 TEST(JsonIo, ParsingIsStrict) {
-  EXPECT_THAT(error_of([] { parse_json(R"({"a": 1, "b": {"a": 2}, "a": 3})", "f.json"); }), HasSubstr("f.json: key \"a\" stands twice"));
+  EXPECT_THAT(error_of([] { parse_json(R"({"a": 1, "b": {"a": 2}, "a": 3})", "f.json"); }),
+              HasSubstr("f.json: key \"a\" stands twice"));
   EXPECT_THAT(error_of([] { parse_json("{\"a\": NaN}", "f.json"); }), HasSubstr("f.json: not valid JSON"));
   EXPECT_THAT(error_of([] { parse_json("{\"a\": 1", "f.json"); }), HasSubstr("not valid JSON"));
   EXPECT_THAT(error_of([] { parse_json("{} {}", "f.json"); }), HasSubstr("not valid JSON"));

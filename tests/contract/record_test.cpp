@@ -50,8 +50,11 @@ TEST(RankRecord, DamageIsNamed) {
   EXPECT_THAT(error_of([](Json& v) { v["step_ms"] = "fast"; }), HasSubstr("\"step_ms\" has the wrong type (string)"));
   EXPECT_THAT(error_of([](Json& v) { v["measured_from"] = 9; }), HasSubstr("measured_from is 9, there are 4 steps"));
   EXPECT_THAT(error_of([](Json& v) { v["phases_s"]["build"] = -0.5; }), HasSubstr("phase build is -0.5"));
-  EXPECT_THAT(error_of([](Json& v) { v["first_step_s"] = std::numeric_limits<double>::quiet_NaN(); }), HasSubstr("first_step_s"));
-  EXPECT_THAT(error_of([](Json& v) { v["wall"] = {{"measured_wall_s", std::numeric_limits<double>::infinity()}}; }),
+  EXPECT_THAT(error_of([](Json& v) { v["first_step_s"] = std::numeric_limits<double>::quiet_NaN(); }),
+              HasSubstr("first_step_s"));
+  EXPECT_THAT(error_of([](Json& v) {
+                v["wall"] = {{"measured_wall_s", std::numeric_limits<double>::infinity()}};
+              }),
               HasSubstr("/wall/measured_wall_s: the number is not finite"));
 }
 

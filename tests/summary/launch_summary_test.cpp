@@ -47,7 +47,9 @@ LaunchFacts facts_of(const Cell& cell) {
   return facts;
 }
 
-double value(const LaunchRecord& record, const char* metric) { return record.metrics.at(metric).value.value(); }
+double value(const LaunchRecord& record, const char* metric) {
+  return record.metrics.at(metric).value.value();
+}
 
 TEST(LaunchSummary, SlowestRankDecidesTheStepAndThroughputIsGlobal) {
   const auto cell = two_rank_cell();
