@@ -46,16 +46,18 @@ void ProgressDisplay::update(const launch::Progress& progress) {
                    report::printable(progress.phase), step, progress.elapsed_s, time_left()));
 }
 
-void ProgressDisplay::finish(const LaunchRecord& record) {
-  ++done_;
+void ProgressDisplay::finish(const LaunchRecord& record, bool again) {
+  const auto number = done_ + 1;
+  if (!again) ++done_;
   if (quiet_) return;
   std::string line =
-      fmt::format("[{}/{}] {} launch {}: {}", done_, total_, cell_, record.launch, to_string(record.status));
+      fmt::format("[{}/{}] {} launch {}: {}", number, total_, cell_, record.launch, to_string(record.status));
   const auto throughput = record.metrics.find("throughput");
   if (record.status == Status::ok && throughput != record.metrics.end() && throughput->second.value) {
     line += fmt::format(", {} {}", report::four_digits(*throughput->second.value), throughput->second.unit);
   }
   if (!record.reason.empty()) line += ": " + report::printable(record.reason);
+  if (again) line += "; making it again";
   line += fmt::format(" ({:.1f} s, {} left)", record.duration_s, time_left());
   if (terminal_) show("");
   fmt::print(stderr, "{}\n", line);

@@ -16,7 +16,8 @@ class ProgressDisplay {
 
   void start(const Cell& cell, int launch);
   void update(const launch::Progress& progress);
-  void finish(const LaunchRecord& record);
+  /// `again`: the launch will be made once more.
+  void finish(const LaunchRecord& record, bool again);
 
  private:
   std::string time_left() const;

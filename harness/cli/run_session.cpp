@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "cli/interrupt.hpp"
@@ -13,6 +14,7 @@ namespace stepgauge::cli {
 namespace {
 
 constexpr double memory_back_mib = 64;  ///< how near to the reading before the launch counts as "back"
+constexpr int max_attempts = 3;
 constexpr auto memory_wait = std::chrono::seconds(10);
 
 using Readings = std::vector<std::optional<double>>;
@@ -60,49 +62,66 @@ std::vector<Pending> pending_launches(const store::RunFolder& folder) {
   return out;
 }
 
+/// One attempt at one launch; nullopt when the user interrupted it.
+std::optional<LaunchRecord> attempt_launch(store::RunFolder& folder, launch::Launcher& launcher, const Pending& pending,
+                                           const std::vector<int>& devices, int interrupt_fd,
+                                           ProgressDisplay& display) {
+  const auto& cell = *pending.cell;
+  const int attempt = folder.next_attempt(cell, pending.launch);
+  launch::LaunchRequest request;
+  request.cell = cell;
+  request.launch = pending.launch;
+  request.command = folder.info().workers.at(cell.worker);
+  request.folder = folder.launch_folder(cell, pending.launch, attempt);
+  request.interrupt_fd = interrupt_fd;
+  if (cell.device == "cuda") {
+    request.devices.assign(devices.begin(),
+                           devices.begin() + std::min<std::ptrdiff_t>(cell.ddp.ranks, std::ssize(devices)));
+  }
+  const auto before = memory_in_use(request.devices);
+  request.used_before_mib = before;
+  display.start(cell, pending.launch);
+  auto outcome = launcher.launch(request, [&](const launch::Progress& progress) { display.update(progress); });
+  if (outcome.interrupted) return std::nullopt;
+  summary::LaunchFacts facts{pending.launch,     attempt, outcome.status,  outcome.reason, outcome.started_at,
+                             outcome.duration_s, {},      outcome.evidence};
+  if (!request.devices.empty()) {
+    facts.evidence["device_memory_in_use_mib"] = {{"before", readings_json(before)},
+                                                  {"after", readings_json(wait_for_memory(request.devices, before))}};
+  }
+  for (auto& rank : outcome.ranks) {
+    if (rank.record) facts.ranks.push_back(std::move(*rank.record));
+  }
+  facts.evidence["folder"] = request.folder.lexically_relative(folder.path()).string();
+  return summary::summarise(cell, facts);
+}
+
+/// Statuses that are the machine's doing, by rules fixed beforehand: the launch is made again, and every attempt stays
+/// in the journal.
+bool worth_another_attempt(const LaunchRecord& record) {
+  return (record.status == Status::unsteady || record.status == Status::disturbed) && record.attempt < max_attempts;
+}
+
 }  // namespace
 
 SessionResult run_session(store::RunFolder& folder, const std::vector<int>& devices, bool quiet, double estimated_s) {
   const auto pending = pending_launches(folder);
-  const auto& workers = folder.info().workers;
   const InterruptWatch interrupt;
   const auto launcher = launch::local_launcher();
   ProgressDisplay display(pending.size(), estimated_s, quiet);
   SessionResult result;
-  for (const auto& [cell, index] : pending) {
-    const int attempt = folder.next_attempt(*cell, index);
-    launch::LaunchRequest request;
-    request.cell = *cell;
-    request.launch = index;
-    request.command = workers.at(cell->worker);
-    request.folder = folder.launch_folder(*cell, index, attempt);
-    request.interrupt_fd = interrupt.fd();
-    if (cell->device == "cuda") {
-      request.devices.assign(devices.begin(),
-                             devices.begin() + std::min<std::ptrdiff_t>(cell->ddp.ranks, std::ssize(devices)));
+  for (const auto& one : pending) {
+    for (bool again = true; again;) {
+      const auto record = attempt_launch(folder, *launcher, one, devices, interrupt.fd(), display);
+      if (!record) {
+        result.interrupted = true;
+        return result;
+      }
+      folder.append(*record);
+      again = worth_another_attempt(*record);
+      display.finish(*record, again);
+      ++result.launched;
     }
-    const auto before = memory_in_use(request.devices);
-    request.used_before_mib = before;
-    display.start(*cell, index);
-    auto outcome = launcher->launch(request, [&](const launch::Progress& progress) { display.update(progress); });
-    if (outcome.interrupted) {
-      result.interrupted = true;
-      return result;
-    }
-    summary::LaunchFacts facts{
-        index, attempt, outcome.status, outcome.reason, outcome.started_at, outcome.duration_s, {}, outcome.evidence};
-    if (!request.devices.empty()) {
-      facts.evidence["device_memory_in_use_mib"] = {{"before", readings_json(before)},
-                                                    {"after", readings_json(wait_for_memory(request.devices, before))}};
-    }
-    for (auto& rank : outcome.ranks) {
-      if (rank.record) facts.ranks.push_back(std::move(*rank.record));
-    }
-    facts.evidence["folder"] = request.folder.lexically_relative(folder.path()).string();
-    const auto record = summary::summarise(*cell, facts);
-    folder.append(record);
-    display.finish(record);
-    ++result.launched;
   }
   return result;
 }

@@ -14,7 +14,6 @@ namespace stepgauge::stats {
 namespace {
 
 constexpr ChangePointRule segment_rule{.min_segment = 10, .alpha = 0.01};
-constexpr double min_shift = 0.02;
 constexpr double trimmed_share = 0.1;
 constexpr double slow_share = 0.05;
 constexpr double slow_sds = 3.0;
@@ -25,7 +24,7 @@ struct LastLevel {
 };
 
 // Joins levels from the last one backwards until one differs by more than min_shift.
-LastLevel last_stable_level(std::span<const double> measured_ms) {
+LastLevel last_stable_level(std::span<const double> measured_ms, double min_shift) {
   const std::vector<std::size_t> changes = find_level_changes(measured_ms, segment_rule);
   for (std::size_t i = changes.size(); i-- > 0;) {
     const std::size_t before_begin = i == 0 ? 0 : changes[i - 1];
@@ -52,8 +51,9 @@ void require_times(std::span<const double> step_ms) {
 
 }  // namespace
 
-SteadyWindow find_steady_window(std::span<const double> step_ms, std::size_t measured_from) {
+SteadyWindow find_steady_window(std::span<const double> step_ms, std::size_t measured_from, double min_shift) {
   require_times(step_ms);
+  detail::require(min_shift > 0, "the smallest shift that counts must be positive");
   detail::require(measured_from <= step_ms.size(), "the measured steps begin behind the last step");
   const std::size_t first = std::min(std::max<std::size_t>(measured_from, 1), step_ms.size());
   const auto measured_ms = step_ms.subspan(first);
@@ -66,7 +66,7 @@ SteadyWindow find_steady_window(std::span<const double> step_ms, std::size_t mea
   // A run too short for a segment would weigh on the first one.
   const std::size_t run = leading_slow_steps(measured_ms);
   const std::size_t left_over = run < segment_rule.min_segment ? run : 0;
-  const LastLevel level = last_stable_level(measured_ms.subspan(left_over));
+  const LastLevel level = last_stable_level(measured_ms.subspan(left_over), min_shift);
   window.begin += left_over + level.begin;
   if (level.shift_fraction) window.shift = LevelShift{window.begin, 100.0 * *level.shift_fraction};
   const std::size_t slow = leading_slow_steps(step_ms.subspan(window.begin));

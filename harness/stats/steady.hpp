@@ -31,7 +31,8 @@ struct SteadyWindow {
 // steps slower than slow_step_limit_ms is left-over warm-up and is dropped. Fewer than 20 measured steps: no
 // change-point pass, steady, with a note. Throws std::invalid_argument on a negative or not finite time and
 // on measured_from > step_ms.size().
-SteadyWindow find_steady_window(std::span<const double> step_ms, std::size_t measured_from);
+// min_shift: the relative shift of the mean that counts, 2 % unless the metric's tolerance is far wider.
+SteadyWindow find_steady_window(std::span<const double> step_ms, std::size_t measured_from, double min_shift = 0.02);
 
 // A step above this time is not settled: steady median + max(5 %, 3 * 1.4826 * MAD). nullopt for no steady
 // steps.

@@ -116,8 +116,16 @@ class Summary {
     return true;
   }
 
+  /// 2 %, or half of the throughput's tolerance where the suite says that it is far wider: a shift that no verdict
+  /// could rest on must not throw a launch away.
+  double smallest_shift() const {
+    const auto tolerance = cell_.tolerance.find("throughput");
+    if (tolerance == cell_.tolerance.end() || !tolerance->second.relative) return 0.02;
+    return std::max(0.02, *tolerance->second.relative / 2);
+  }
+
   void find_window() {
-    window_ = stats::find_steady_window(step_ms_, facts_.ranks.front().measured_from);
+    window_ = stats::find_steady_window(step_ms_, facts_.ranks.front().measured_from, smallest_shift());
     if (!window_.steady) fail(Status::unsteady, window_.reason);
     steady_.assign(step_ms_.begin() + static_cast<std::ptrdiff_t>(window_.begin),
                    step_ms_.begin() + static_cast<std::ptrdiff_t>(window_.end));

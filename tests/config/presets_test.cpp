@@ -22,7 +22,7 @@ TEST(Presets, AllLoad) {
 
 TEST(Presets, SmokeRunsOnTheCpuAlone) {
   const auto suite = load_suite(configs() / "smoke.yaml");
-  EXPECT_EQ(suite.cells.size(), 8u);
+  EXPECT_EQ(suite.cells.size(), 6u);
   for (const auto& cell : suite.cells) {
     EXPECT_EQ(cell.device, "cpu");
     EXPECT_EQ(cell.needs.gpus, 0);

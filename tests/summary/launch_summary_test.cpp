@@ -123,6 +123,17 @@ TEST(LaunchSummary, AChangeOfLevelInTheMiddleIsUnsteadyAndFeedsNothing) {
   EXPECT_FALSE(record.reason.empty());
 }
 
+TEST(LaunchSummary, AShiftThatNoVerdictCouldRestOnIsNotUnsteady) {
+  auto cell = two_rank_cell();
+  auto facts = facts_of(cell);
+  for (auto& rank : facts.ranks) {
+    for (std::size_t i = 40; i < rank.step_ms.size(); ++i) rank.step_ms[i] *= 1.1;
+  }
+  EXPECT_EQ(summarise(cell, facts).status, Status::unsteady);
+  cell.tolerance["throughput"].relative = 0.25;
+  EXPECT_EQ(summarise(cell, facts).status, Status::ok);
+}
+
 TEST(LaunchSummary, RanksThatDisagreeAboutTheirStepsAreNotAResult) {
   const auto cell = two_rank_cell();
   auto facts = facts_of(cell);
