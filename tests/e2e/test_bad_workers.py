@@ -33,6 +33,9 @@ def run_third(work, mode: str, limits: str, *options: str):
     done = work.run("modes.yaml", "a", "--mode-if", f"*.b4/*:{mode}", *options)
     assert work.left_running() == []
     records = work.records("a")
+    if mode.split("-")[0] in ("unsteady", "disturbed"):  # the machine's doing: made again, every attempt kept
+        assert [record["attempt"] for record in records] == [1, 1, 1, 2, 3, 1]
+        del records[2:4]
     assert [record["cell"]["id"].split("/")[0] for record in records] == [f"llama.tiny.b{n}" for n in (1, 2, 4, 8)]
     third = records.pop(2)
     assert [record["status"] for record in records] == ["ok"] * 3, "a sibling paid for it"
