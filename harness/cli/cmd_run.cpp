@@ -100,12 +100,9 @@ void run(const RunOptions& options, Program& program) {
     return;
   }
   auto folder = open_folder(plan, options, program);
-  std::vector<int> devices = options.suite.devices;
-  if (devices.empty()) {
-    for (const auto& gpu : plan.machine.gpus) devices.push_back(gpu.index);
-  }
   const DurationGuess guess(plan);
-  const auto session = run_session(folder, devices, options.quiet, guess.total_minutes(plan.cells) * 60);
+  const auto session = run_session(folder, chosen_devices(options.suite, plan.machine), options.quiet,
+                                   guess.total_minutes(plan.cells) * 60);
   const auto results = folder.results();
   show_results(results, folder.path(), options.json);
   program.code = exit_code(results);

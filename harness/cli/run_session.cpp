@@ -74,10 +74,7 @@ std::optional<LaunchRecord> attempt_launch(store::RunFolder& folder, launch::Lau
   request.command = folder.info().workers.at(cell.worker);
   request.folder = folder.launch_folder(cell, pending.launch, attempt);
   request.interrupt_fd = interrupt_fd;
-  if (cell.device == "cuda") {
-    request.devices.assign(devices.begin(),
-                           devices.begin() + std::min<std::ptrdiff_t>(cell.ddp.ranks, std::ssize(devices)));
-  }
+  request.devices = devices_of(cell, devices);
   const auto before = memory_in_use(request.devices);
   request.used_before_mib = before;
   display.start(cell, pending.launch);

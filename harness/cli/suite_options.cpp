@@ -84,16 +84,17 @@ Plan make_plan(const SuiteOptions& options, const std::string& program_name) {
   Plan plan;
   plan.suite = config::load_suite(options.suite_path);
   plan.commands = worker_commands(options, plan.suite, program_name);
-  const auto chosen = config::select(plan.suite.cells, options.selection);
+  const auto selected = config::select(plan.suite.cells, options.selection);
   std::set<std::string> ids;
-  for (const auto& cell : chosen) ids.insert(cell.id);
+  for (const auto& cell : selected) ids.insert(cell.id);
   plan.skipped = plan.suite.excluded;
   plan.machine = machine::inspect();
+  const auto chosen = chosen_devices(options, plan.machine);
   for (auto cell : plan.suite.cells) {
     if (options.launches > 0) cell.launches = options.launches;
     if (ids.count(cell.id) == 0) {
       plan.skipped.push_back({cell.id, cell.hash, Status::skipped, "not selected on the command line"});
-    } else if (const auto reason = machine::unmet_requirement(cell, plan.machine, devices_of(cell, plan, options))) {
+    } else if (const auto reason = machine::unmet_requirement(cell, plan.machine, devices_of(cell, chosen))) {
       plan.skipped.push_back({cell.id, cell.hash, Status::unsupported, *reason});
     } else {
       plan.cells.push_back(std::move(cell));
@@ -102,15 +103,17 @@ Plan make_plan(const SuiteOptions& options, const std::string& program_name) {
   return plan;
 }
 
-std::vector<int> devices_of(const Cell& cell, const Plan& plan, const SuiteOptions& options) {
-  if (cell.device != "cuda") return {};
-  auto devices = options.devices;
-  if (devices.empty()) {
-    for (const auto& gpu : plan.machine.gpus) devices.push_back(gpu.index);
-  }
-  if (devices.size() > static_cast<std::size_t>(cell.ddp.ranks))
-    devices.resize(static_cast<std::size_t>(cell.ddp.ranks));
+std::vector<int> chosen_devices(const SuiteOptions& options, const machine::Machine& machine) {
+  if (!options.devices.empty()) return options.devices;
+  std::vector<int> devices;
+  for (const auto& gpu : machine.gpus) devices.push_back(gpu.index);
   return devices;
+}
+
+std::vector<int> devices_of(const Cell& cell, std::vector<int> chosen) {
+  if (cell.device != "cuda") return {};
+  if (chosen.size() > static_cast<std::size_t>(cell.ddp.ranks)) chosen.resize(static_cast<std::size_t>(cell.ddp.ranks));
+  return chosen;
 }
 
 }  // namespace stepgauge::cli

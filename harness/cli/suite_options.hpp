@@ -39,7 +39,10 @@ Plan make_plan(const SuiteOptions& options, const std::string& program_name);
 /// Path of the worker that was built beside this program.
 std::filesystem::path built_in_worker(const std::string& program_name);
 
-/// The CUDA devices of a cell: the first `ranks` of those chosen; empty for a CPU cell.
-std::vector<int> devices_of(const Cell& cell, const Plan& plan, const SuiteOptions& options);
+/// The CUDA devices of the run: those chosen on the command line, else all that are there.
+std::vector<int> chosen_devices(const SuiteOptions& options, const machine::Machine& machine);
+
+/// The devices of a cell: the first `ranks` of the chosen ones; empty for a CPU cell.
+std::vector<int> devices_of(const Cell& cell, std::vector<int> chosen);
 
 }  // namespace stepgauge::cli

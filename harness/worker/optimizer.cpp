@@ -17,10 +17,7 @@ class FusedSgd final : public FusedOptimizer {
   void step(LossScaler* scaler) override {
     const torch::NoGradGuard no_grad;
     for (auto& group : groups_) {
-      gather(group);
-      if (scaler != nullptr) scaler->inspect(group.gradients);
-      std::optional<at::Tensor> scale, found;
-      if (scaler != nullptr) scale = scaler->factor(), found = scaler->found_inf();
+      const auto [scale, found] = prepare(group, scaler);
       at::_fused_sgd_(group.parameters, group.gradients, group.first, options_.weight_decay, options_.momentum,
                       options_.lr, 0.0, false, false, first_, scale, found);
     }
@@ -48,10 +45,7 @@ class FusedAdamW final : public FusedOptimizer {
   void step(LossScaler* scaler) override {
     const torch::NoGradGuard no_grad;
     for (auto& group : groups_) {
-      gather(group);
-      if (scaler != nullptr) scaler->inspect(group.gradients);
-      std::optional<at::Tensor> scale, found;
-      if (scaler != nullptr) scale = scaler->factor(), found = scaler->found_inf();
+      const auto [scale, found] = prepare(group, scaler);
       at::_foreach_add_(group.steps, 1);
       at::_fused_adamw_(group.parameters, group.gradients, group.first, group.second, {}, group.steps, options_.lr, 0.9,
                         0.999, options_.weight_decay, 1e-8, false, false, scale, found);
@@ -84,6 +78,13 @@ void FusedOptimizer::gather(Group& group) {
       throw std::runtime_error("a parameter of shape " + c10::str(parameter.sizes()) + " has no gradient");
     group.gradients.push_back(parameter.grad());
   }
+}
+
+FusedOptimizer::Scaling FusedOptimizer::prepare(Group& group, LossScaler* scaler) {
+  gather(group);
+  if (scaler == nullptr) return {};
+  scaler->inspect(group.gradients);
+  return {scaler->factor(), scaler->found_inf()};
 }
 
 void FusedOptimizer::clear_gradients() {

@@ -29,6 +29,13 @@ class FusedOptimizer {
   /// Collects the gradients; throws when a parameter has none (the loss does not reach it).
   void gather(Group& group);
 
+  /// What a fused kernel takes of a loss scaler: nothing without one.
+  struct Scaling {
+    std::optional<at::Tensor> factor, found_inf;
+  };
+  /// gather(), then the scaler's look at the gradients.
+  Scaling prepare(Group& group, LossScaler* scaler);
+
   std::vector<Group> groups_;
 };
 

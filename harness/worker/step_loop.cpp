@@ -79,11 +79,17 @@ class Loop {
     }
     out_.step_ms.insert(out_.step_ms.end(), times.begin(), times.end());
     out_.measured_from = out_.step_ms.size();
-    if (cell_.perturb.step_percent > 0 && times.size() >= block) {
-      std::vector<double> last(times.end() - static_cast<std::ptrdiff_t>(block), times.end());
-      std::nth_element(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(block / 2), last.end());
-      perturbation_.set_spin(last[block / 2] * cell_.perturb.step_percent / 100);
-    }
+    if (cell_.perturb.step_percent > 0) plant_slowdown(times);
+  }
+
+  /// A share of the settled step: the median over the three blocks that settling is judged on.
+  void plant_slowdown(std::vector<double> times) {
+    const auto settled_steps = std::min(times.size(), 3 * static_cast<std::size_t>(cell_.measure.warmup_block));
+    if (settled_steps == 0) return;
+    times.erase(times.begin(), times.end() - static_cast<std::ptrdiff_t>(settled_steps));
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(settled_steps / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    perturbation_.set_spin(*middle * cell_.perturb.step_percent / 100);
   }
 
   void measure() {
