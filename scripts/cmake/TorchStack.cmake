@@ -31,6 +31,21 @@ target_compile_definitions(torch_stack::cpu INTERFACE _GLIBCXX_USE_CXX11_ABI=${T
 target_link_options(torch_stack::cpu INTERFACE "-Wl,-rpath,${lib}" "-Wl,--allow-shlib-undefined")
 target_link_libraries(torch_stack::cpu INTERFACE ${lib}/libtorch_cpu.so ${lib}/libc10.so Threads::Threads)
 
+# Torch's libraries use the shared libstdc++; a program with a static one of its own beside it frees what the other made.
+# A compiler without a libstdc++.so silently takes the static one, so the shared one is named.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.so OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT IS_ABSOLUTE "${found}")
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.so.6 OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(NOT IS_ABSOLUTE "${found}")
+      message(FATAL_ERROR "stepgauge: ${CMAKE_CXX_COMPILER} has no shared libstdc++, which Torch needs; "
+                          "choose another compiler with CXX=/path/to/g++ or -DCMAKE_CXX_COMPILER")
+    endif()
+    message(STATUS "stepgauge: the compiler has no libstdc++.so, linking ${found}")
+    target_link_libraries(torch_stack::cpu INTERFACE ${found})
+  endif()
+endif()
+
 if(TORCH_STACK_cuda_include AND TORCH_STACK_nccl_include AND TORCH_STACK_cudart AND EXISTS ${lib}/libtorch_cuda.so)
   add_library(torch_stack::cuda INTERFACE IMPORTED GLOBAL)
   target_include_directories(torch_stack::cuda SYSTEM INTERFACE ${TORCH_STACK_cuda_include} ${TORCH_STACK_nccl_include})

@@ -1,0 +1,37 @@
+#pragma once
+// The ranks of one launch on one clock, and their collectives side by side.
+#include <optional>
+#include <vector>
+
+#include "trace/timeline.hpp"
+
+namespace stepgauge::trace {
+
+struct Alignment {
+  std::vector<std::int64_t> shift;    ///< per rank, ns added to its clock; rank 0's is 0
+  std::vector<std::int64_t> error;    ///< per rank, ns: median absolute deviation of the ends of collectives around the shift
+  std::size_t collectives = 0;        ///< matched on every rank by sequence number
+};
+
+/// Clocks by the ends of collectives (a collective ends on all ranks together): the shift is the median difference of
+/// ends to rank 0's. nullopt when fewer than 3 collectives can be matched. Does not change the timelines.
+std::optional<Alignment> align(const std::vector<RankTimeline>& ranks);
+
+/// Adds the shifts to every time of the timelines.
+void apply(const Alignment& alignment, std::vector<RankTimeline>& ranks);
+
+struct CollectiveSkew {
+  std::int64_t sequence = 0;
+  std::string kind;
+  std::int64_t bytes = 0;
+  std::int32_t bucket = -1;
+  std::int64_t entry_skew = 0;  ///< ns, last entry - first entry
+  int last_rank = 0;            ///< who came last
+  std::int64_t longest = 0;     ///< ns, longest of the ranks' durations
+  std::int64_t shortest = 0;    ///< ns, the last comer's wait-free duration: an upper bound of the transfer itself
+};
+
+/// Of aligned timelines, one entry per matched collective, in order of sequence numbers.
+std::vector<CollectiveSkew> skews(const std::vector<RankTimeline>& ranks);
+
+}  // namespace stepgauge::trace
