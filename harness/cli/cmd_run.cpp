@@ -21,6 +21,7 @@ struct RunOptions {
   SuiteOptions suite;
   std::string out, resume;
   bool json = false, quiet = false;
+  bool trace = false, memory_history = false;
 };
 
 std::string text_hash(const std::string& text) {
@@ -89,7 +90,8 @@ ExitCode exit_code(const ResultSet& results) {
 }
 
 void run(const RunOptions& options, Program& program) {
-  const auto plan = make_plan(options.suite, program.name);
+  auto plan = make_plan(options.suite, program.name);
+  for (auto& cell : plan.cells) cell.measure.keep_trace = cell.measure.keep_trace || options.trace;
   warn_about_shared_memory(plan);
   if (plan.cells.empty()) {
     fmt::print(stderr, "stepgauge: no cell of {} can run here:\n", options.suite.suite_path);
@@ -101,8 +103,8 @@ void run(const RunOptions& options, Program& program) {
   }
   auto folder = open_folder(plan, options, program);
   const DurationGuess guess(plan);
-  const auto session = run_session(folder, chosen_devices(options.suite, plan.machine), options.quiet,
-                                   guess.total_minutes(plan.cells) * 60);
+  const auto session = run_session(folder, chosen_devices(options.suite, plan.machine), {options.memory_history},
+                                   options.quiet, guess.total_minutes(plan.cells) * 60);
   const auto results = folder.results();
   show_results(results, folder.path(), options.json);
   program.code = exit_code(results);
@@ -122,11 +124,15 @@ void add_run(Program& program) {
   options->suite.add_to(*command);
   auto* out = command->add_option("--out", options->out, "run folder to make (default: runs/<suite>-<time>)");
   command->add_option("--resume", options->resume, "go on with an interrupted run in this folder")->excludes(out);
+  command->add_flag("--trace", options->trace, "keep a Perfetto trace of every launch in its folder");
+  command->add_flag("--memory-history", options->memory_history,
+                    "keep the allocator's history of every rank (open it with PyTorch's memory viewer)");
   command->add_flag("--json", options->json, "JSON on standard output");
   command->add_flag("--quiet", options->quiet, "no progress on standard error");
   command->footer(
       "Examples:\n"
       "  stepgauge run configs/smoke.yaml --out runs/a --only 'resnet18*'\n"
+      "  stepgauge run configs/smoke.yaml --trace\n"
       "  stepgauge run configs/smoke.yaml --worker 'python3 scripts/peers/peer.py'\n"
       "Exit codes: 0 every launch is ok, 2 usage or config error, 3 a launch failed or nothing was measured");
   command->callback([options, &program] { run(*options, program); });

@@ -20,5 +20,6 @@ void add_compare(Program& program);
 void add_baseline(Program& program);
 void add_doctor(Program& program);
 void add_schema(Program& program);
+void add_trace(Program& program);
 
 }  // namespace stepgauge::cli

@@ -11,6 +11,7 @@
 #include "report/text.hpp"
 #include "store/baseline.hpp"
 #include "store/run_folder.hpp"
+#include "trace/reader.hpp"
 
 namespace {
 
@@ -59,6 +60,8 @@ int run(stepgauge::cli::Program& program, int argc, char** argv) {
     return fail(ExitCode::measurement_failed, error.what());
   } catch (const stepgauge::ContractError& error) {
     return fail(ExitCode::usage, error.what());
+  } catch (const stepgauge::trace::TraceError& error) {
+    return fail(ExitCode::usage, error.what());
   } catch (const std::invalid_argument& error) {
     return fail(ExitCode::usage, error.what());
   } catch (const std::system_error& error) {
@@ -90,6 +93,7 @@ int main(int argc, char** argv) {
   stepgauge::cli::add_report(program);
   stepgauge::cli::add_compare(program);
   stepgauge::cli::add_baseline(program);
+  stepgauge::cli::add_trace(program);
   stepgauge::cli::add_doctor(program);
   stepgauge::cli::add_schema(program);
   return run(program, argc, argv);

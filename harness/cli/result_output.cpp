@@ -9,15 +9,12 @@
 #include "report/run_table.hpp"
 
 namespace stepgauge::cli {
-namespace {
 
 report::Style terminal_style() {
   report::Style style;
   style.color = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
   return style;
 }
-
-}  // namespace
 
 void show_results(const ResultSet& results, const std::filesystem::path& folder, bool json) {
   if (json) {

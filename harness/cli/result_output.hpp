@@ -2,9 +2,13 @@
 #include <filesystem>
 
 #include "contract/result_set.hpp"
+#include "report/style.hpp"
 #include "verdict/comparison.hpp"
 
 namespace stepgauge::cli {
+
+/// Colours where standard output is a terminal and NO_COLOR is not set.
+report::Style terminal_style();
 
 /// A run's table (or its JSON) on standard output.
 void show_results(const ResultSet& results, const std::filesystem::path& folder, bool json);

@@ -6,8 +6,10 @@
 #include <thread>
 
 #include "cli/interrupt.hpp"
+#include "cli/launch_traces.hpp"
 #include "cli/progress_display.hpp"
 #include "launch/launcher.hpp"
+#include "machine/health.hpp"
 #include "summary/launch_summary.hpp"
 
 namespace stepgauge::cli {
@@ -62,10 +64,16 @@ std::vector<Pending> pending_launches(const store::RunFolder& folder) {
   return out;
 }
 
+summary::LaunchSpans spans_of_launch(const launch::LaunchOutcome& outcome) {
+  std::vector<std::vector<PhaseStart>> phases;
+  for (const auto& rank : outcome.ranks) phases.push_back(rank.phases);
+  return summary::spans_of(phases, outcome.duration_s);
+}
+
 /// One attempt at one launch; nullopt when the user interrupted it.
 std::optional<LaunchRecord> attempt_launch(store::RunFolder& folder, launch::Launcher& launcher, const Pending& pending,
-                                           const std::vector<int>& devices, int interrupt_fd,
-                                           ProgressDisplay& display) {
+                                           const std::vector<int>& devices, const InsideOptions& inside,
+                                           int interrupt_fd, ProgressDisplay& display) {
   const auto& cell = *pending.cell;
   const int attempt = folder.next_attempt(cell, pending.launch);
   launch::LaunchRequest request;
@@ -74,14 +82,19 @@ std::optional<LaunchRecord> attempt_launch(store::RunFolder& folder, launch::Lau
   request.command = folder.info().workers.at(cell.worker);
   request.folder = folder.launch_folder(cell, pending.launch, attempt);
   request.interrupt_fd = interrupt_fd;
+  request.memory_history = inside.memory_history;
   request.devices = devices_of(cell, devices);
   const auto before = memory_in_use(request.devices);
   request.used_before_mib = before;
   display.start(cell, pending.launch);
+  machine::HealthSampler sampler(request.devices);
+  request.on_rank_started = [&](int rank, pid_t pid) { sampler.watch_rank(rank, pid); };
   auto outcome = launcher.launch(request, [&](const launch::Progress& progress) { display.update(progress); });
+  auto health = sampler.finish(outcome.began);
   if (outcome.interrupted) return std::nullopt;
-  summary::LaunchFacts facts{pending.launch,     attempt, outcome.status,  outcome.reason, outcome.started_at,
-                             outcome.duration_s, {},      outcome.evidence};
+  summary::LaunchFacts facts{
+      pending.launch,     attempt, outcome.status,   outcome.reason,    outcome.started_at,
+      outcome.duration_s, {},      outcome.evidence, std::move(health), spans_of_launch(outcome)};
   if (!request.devices.empty()) {
     facts.evidence["device_memory_in_use_mib"] = {{"before", readings_json(before)},
                                                   {"after", readings_json(wait_for_memory(request.devices, before))}};
@@ -89,6 +102,12 @@ std::optional<LaunchRecord> attempt_launch(store::RunFolder& folder, launch::Lau
   for (auto& rank : outcome.ranks) {
     if (rank.record) facts.ranks.push_back(std::move(*rank.record));
   }
+  auto traces = read_launch_traces(request.folder, cell.ddp.ranks);
+  facts.timelines = traces.timelines;
+  facts.trace_error = traces.error;
+  facts.nccl_channels = traces.channels;
+  if (auto note = settle_launch_traces(request.folder, traces, cell.ddp.ranks, cell.measure.keep_trace); !note.empty())
+    facts.evidence["notes"].push_back(std::move(note));
   facts.evidence["folder"] = request.folder.lexically_relative(folder.path()).string();
   return summary::summarise(cell, facts);
 }
@@ -101,7 +120,8 @@ bool worth_another_attempt(const LaunchRecord& record) {
 
 }  // namespace
 
-SessionResult run_session(store::RunFolder& folder, const std::vector<int>& devices, bool quiet, double estimated_s) {
+SessionResult run_session(store::RunFolder& folder, const std::vector<int>& devices, const InsideOptions& inside,
+                          bool quiet, double estimated_s) {
   const auto pending = pending_launches(folder);
   const InterruptWatch interrupt;
   const auto launcher = launch::local_launcher();
@@ -109,7 +129,7 @@ SessionResult run_session(store::RunFolder& folder, const std::vector<int>& devi
   SessionResult result;
   for (const auto& one : pending) {
     for (bool again = true; again;) {
-      const auto record = attempt_launch(folder, *launcher, one, devices, interrupt.fd(), display);
+      const auto record = attempt_launch(folder, *launcher, one, devices, inside, interrupt.fd(), display);
       if (!record) {
         result.interrupted = true;
         return result;

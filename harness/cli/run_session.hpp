@@ -11,8 +11,14 @@ struct SessionResult {
   std::size_t launched = 0;
 };
 
+/// What of the inside of a launch is kept beside its record.
+struct InsideOptions {
+  bool memory_history = false;  ///< the allocator's history, one file a rank
+};
+
 /// Runs every launch of the folder that has no record yet and appends its record. Returns early when the user
 /// interrupts; the running launch is then ended and left without a record.
-SessionResult run_session(store::RunFolder& folder, const std::vector<int>& devices, bool quiet, double estimated_s);
+SessionResult run_session(store::RunFolder& folder, const std::vector<int>& devices, const InsideOptions& inside,
+                          bool quiet, double estimated_s);
 
 }  // namespace stepgauge::cli

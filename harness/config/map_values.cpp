@@ -186,7 +186,8 @@ EnvValue read_env(const Node& node, const std::string& where) {
 }
 
 PerturbValue read_perturb(const Node& node, const std::string& where) {
-  static const std::vector<std::string> keys{"step_percent", "sleep", "extra_memory_mib", "fault"};
+  static const std::vector<std::string> keys{"step_percent", "sleep", "extra_memory_mib", "each_step", "fault"};
+  static const std::vector<std::string> each_keys{"sleep_us", "copy_mib", "kernels"};
   static const std::vector<std::string> sleep_keys{"phase", "seconds"};
   PerturbValue value;
   if (node.is_text() && node.text == "none") return value;
@@ -203,6 +204,13 @@ PerturbValue read_perturb(const Node& node, const std::string& where) {
     value.perturb.sleep_s = read_number(sleep.require("seconds"), sleep_where + ".seconds", 0.001, 86400);
   }
   value.perturb.extra_memory_mib = map.integer("extra_memory_mib", 0, 100'000'000).value_or(0);
+  if (const auto* entry = node.find("each_step")) {
+    const auto each_where = where + ".each_step";
+    const MapReader each{require_map(*entry->value, each_where, each_keys), each_where};
+    value.perturb.step_sleep_us = each.integer("sleep_us", 0, 1'000'000).value_or(0);
+    value.perturb.step_copy_mib = each.integer("copy_mib", 0, 65'536).value_or(0);
+    value.perturb.step_kernels = each.integer("kernels", 0, 10'000).value_or(0);
+  }
   if (const auto* entry = node.find("fault")) {
     value.perturb.fault = read_fault(*entry->value, where + ".fault");
     const auto* rank = entry->value->find("rank");

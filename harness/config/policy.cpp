@@ -15,7 +15,8 @@ void put(const std::optional<T>& value, U& field) {
 }
 
 void read_measure(const Node& node, const std::string& where, PolicyPatch& patch) {
-  static const std::vector<std::string> keys{"steps", "warmup_block", "warmup_max_steps", "warmup_max", "losses"};
+  static const std::vector<std::string> keys{"steps",      "warmup_block", "warmup_max_steps",
+                                             "warmup_max", "losses",       "trace_steps"};
   constexpr std::int64_t max_steps = 1'000'000;
   for (const auto& [key, mark, value] : require_map(node, where, keys).entries) {
     const auto item = where + "." + key;
@@ -24,6 +25,7 @@ void read_measure(const Node& node, const std::string& where, PolicyPatch& patch
     if (key == "warmup_max_steps") patch.warmup_max_steps = read_integer(*value, item, 1, max_steps);
     if (key == "warmup_max") patch.warmup_max_s = read_duration(*value, item, 0.001);
     if (key == "losses") patch.losses = read_integer(*value, item, 0, 100'000);
+    if (key == "trace_steps") patch.trace_steps = read_integer(*value, item, 0, 1000);
   }
 }
 
@@ -84,12 +86,13 @@ void read_tolerances(const Node& node, const std::string& where, PolicyPatch& pa
 }  // namespace
 
 const std::vector<std::string>& policy_keys() {
-  static const std::vector<std::string> keys{"launches", "measure", "limits", "requires", "tolerance"};
+  static const std::vector<std::string> keys{"launches", "measure", "limits", "requires", "tolerance", "trace"};
   return keys;
 }
 
 void read_policy(const std::string& key, const Node& node, const std::string& where, PolicyPatch& patch) {
   if (key == "launches") patch.launches = static_cast<int>(read_integer(node, where, 1, 10'000));
+  if (key == "trace") patch.keep_trace = read_bool(node, where);
   if (key == "measure") read_measure(node, where, patch);
   if (key == "limits") read_limits(node, where, patch);
   if (key == "requires") read_requires(node, where, patch);
@@ -107,6 +110,8 @@ void PolicyPatch::apply(Cell& cell) const {
   put(warmup_max_steps, cell.measure.warmup_max_steps);
   put(warmup_max_s, cell.measure.warmup_max_s);
   put(losses, cell.measure.losses);
+  put(trace_steps, cell.measure.trace_steps);
+  put(keep_trace, cell.measure.keep_trace);
   put(launch_s, cell.limits.launch_s);
   put(silence_s, cell.limits.silence_s);
   put(grace_s, cell.limits.grace_s);

@@ -29,6 +29,7 @@ const std::vector<std::string>& suite_keys() {
                                              "limits",
                                              "requires",
                                              "tolerance",
+                                             "trace",
                                              "price_per_gpu_hour",
                                              "peak_tflops"};
   return keys;

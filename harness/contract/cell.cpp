@@ -31,6 +31,10 @@ Json perturb_json(const Cell& cell) {
   if (!is_perturbed(cell)) return nullptr;
   const auto& perturb = cell.perturb;
   Json out{{"step_percent", perturb.step_percent}, {"extra_memory_mib", perturb.extra_memory_mib}};
+  if (perturb.step_sleep_us + perturb.step_copy_mib + perturb.step_kernels > 0) {  // older identities stay as they were
+    out["each_step"] = {
+        {"sleep_us", perturb.step_sleep_us}, {"copy_mib", perturb.step_copy_mib}, {"kernels", perturb.step_kernels}};
+  }
   out["sleep"] =
       perturb.sleep_s == 0 ? Json(nullptr) : Json{{"phase", perturb.sleep_phase}, {"seconds", perturb.sleep_s}};
   out["fault"] = nullptr;
@@ -45,6 +49,11 @@ CellPerturb perturb_from_json(const Json& value, const std::string& where) {
   if (value.is_null()) return perturb;
   perturb.step_percent = optional(value, "step_percent", 0.0, where);
   perturb.extra_memory_mib = optional<std::int64_t>(value, "extra_memory_mib", 0, where);
+  if (const auto each = optional<Json>(value, "each_step", nullptr, where); !each.is_null()) {
+    perturb.step_sleep_us = optional<std::int64_t>(each, "sleep_us", 0, where + ".each_step");
+    perturb.step_copy_mib = optional<std::int64_t>(each, "copy_mib", 0, where + ".each_step");
+    perturb.step_kernels = optional<std::int64_t>(each, "kernels", 0, where + ".each_step");
+  }
   if (const auto sleep = optional<Json>(value, "sleep", nullptr, where); !sleep.is_null()) {
     perturb.sleep_phase = require<std::string>(sleep, "phase", where + ".sleep");
     perturb.sleep_s = require<double>(sleep, "seconds", where + ".sleep");
@@ -71,7 +80,9 @@ Json policy_json(const Cell& cell) {
         {"warmup_block", cell.measure.warmup_block},
         {"warmup_max_steps", cell.measure.warmup_max_steps},
         {"warmup_max_s", cell.measure.warmup_max_s},
-        {"losses", cell.measure.losses}}},
+        {"losses", cell.measure.losses},
+        {"trace_steps", cell.measure.trace_steps},
+        {"keep_trace", cell.measure.keep_trace}}},
       {"limits",
        {{"launch_s", cell.limits.launch_s}, {"silence_s", cell.limits.silence_s}, {"grace_s", cell.limits.grace_s}}},
       {"requires",
@@ -96,6 +107,8 @@ void read_policy(Cell& cell, const Json& value, const std::string& where) {
   m.warmup_max_steps = optional(measure, "warmup_max_steps", m.warmup_max_steps, where + ".measure");
   m.warmup_max_s = optional(measure, "warmup_max_s", m.warmup_max_s, where + ".measure");
   m.losses = optional(measure, "losses", m.losses, where + ".measure");
+  m.trace_steps = optional(measure, "trace_steps", m.trace_steps, where + ".measure");
+  m.keep_trace = optional(measure, "keep_trace", m.keep_trace, where + ".measure");
   const auto limits = optional<Json>(value, "limits", Json::object(), where);
   cell.limits.launch_s = optional(limits, "launch_s", cell.limits.launch_s, where + ".limits");
   cell.limits.silence_s = optional(limits, "silence_s", cell.limits.silence_s, where + ".limits");
@@ -142,7 +155,7 @@ const std::vector<std::string>& known_checkpointing() {
   return names;
 }
 const std::vector<std::string>& known_transports() {
-  static const std::vector<std::string> names{"auto", "p2p_off", "socket"};
+  static const std::vector<std::string> names{"auto", "p2p", "p2p_off", "socket", "ib"};
   return names;
 }
 const std::vector<std::string>& known_phases() {

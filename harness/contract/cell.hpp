@@ -22,7 +22,8 @@ struct CellWorkload {
 struct CellDdp {
   int ranks = 1;
   std::string backend = "gloo";    ///< "nccl" (cuda) or "gloo" (cpu)
-  std::string transport = "auto";  ///< "auto", "p2p_off", "socket" (P2P and shared memory off)
+  std::string transport = "auto";  ///< "auto", "p2p" (nothing else), "p2p_off", "socket" (P2P and shared memory
+                                   ///< off), "ib" (InfiniBand alone)
   double bucket_cap_mb = 25;       ///< MiB, as PyTorch's DDP
   double first_bucket_mb = 1;      ///< MiB
   bool gradient_as_bucket_view = true;
@@ -51,6 +52,10 @@ struct CellPerturb {
   std::string sleep_phase;  ///< phase that sleeps, e.g. "build"
   double sleep_s = 0;
   std::int64_t extra_memory_mib = 0;  ///< held from build to the end
+  // After each step: what `trace diff` has to find.
+  std::int64_t step_sleep_us = 0;  ///< the host sleeps
+  std::int64_t step_copy_mib = 0;  ///< a copy on the device
+  std::int64_t step_kernels = 0;   ///< that many kernels that no workload uses
   std::optional<CellFault> fault;
 };
 
@@ -61,6 +66,8 @@ struct CellMeasure {
   std::int64_t warmup_max_steps = 100;  ///< cap of the warm-up
   double warmup_max_s = 60;             ///< cap of the warm-up in seconds (whichever comes first)
   std::int64_t losses = 10;             ///< losses of the first steps that are kept
+  std::int64_t trace_steps = 5;         ///< steps of the traced pass, after the measured ones; 0: no traced pass
+  bool keep_trace = false;              ///< keep the trace files of the launch
 };
 
 /// Clocks of the launcher. Not part of the identity.
@@ -117,7 +124,7 @@ struct Cell {
 const std::vector<std::string>& known_precisions();     // fp32 tf32 bf16 bf16_pure fp16
 const std::vector<std::string>& known_compile_modes();  // eager
 const std::vector<std::string>& known_checkpointing();  // none
-const std::vector<std::string>& known_transports();     // auto p2p_off socket
+const std::vector<std::string>& known_transports();     // auto p2p p2p_off socket ib
 const std::vector<std::string>& known_phases();         // spawn runtime rendezvous build wrap compile
 
 bool is_perturbed(const Cell& cell);

@@ -17,6 +17,9 @@ std::string perturb_text(const CellPerturb& perturb) {
   if (perturb.step_percent != 0) out += fmt::format(".step+{}%", number_text(perturb.step_percent));
   if (perturb.sleep_s != 0) out += fmt::format(".{}+{}s", perturb.sleep_phase, number_text(perturb.sleep_s));
   if (perturb.extra_memory_mib != 0) out += fmt::format(".memory+{}MiB", perturb.extra_memory_mib);
+  if (perturb.step_sleep_us != 0) out += fmt::format(".each+{}us", perturb.step_sleep_us);
+  if (perturb.step_copy_mib != 0) out += fmt::format(".each+copy{}MiB", perturb.step_copy_mib);
+  if (perturb.step_kernels != 0) out += fmt::format(".each+{}kernels", perturb.step_kernels);
   if (perturb.fault)
     out += fmt::format(".{}@rank{}step{}", perturb.fault->kind, perturb.fault->rank, perturb.fault->step);
   return out;
@@ -62,6 +65,7 @@ std::string readable_id(const Cell& cell) {
 bool is_perturbed(const Cell& cell) {
   const auto& perturb = cell.perturb;
   return perturb.step_percent != 0 || perturb.sleep_s != 0 || perturb.extra_memory_mib != 0 ||
+         perturb.step_sleep_us != 0 || perturb.step_copy_mib != 0 || perturb.step_kernels != 0 ||
          perturb.fault.has_value();
 }
 

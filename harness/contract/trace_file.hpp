@@ -15,17 +15,18 @@ inline constexpr int trace_version = 1;
 /// no digit is lost.
 class TraceFileWriter {
  public:
-  /// Creates `path` (gzip). `head`: the fields beside "traceEvents" (schemaVersion, deviceProperties, distributedInfo,
-  /// stepgauge, ...); baseTimeNanoseconds is added. Throws std::system_error.
+  /// Creates `path` (gzip), under another name beside it until close(). `head`: the fields beside "traceEvents"
+  /// (schemaVersion, deviceProperties, distributedInfo, stepgauge, ...); baseTimeNanoseconds is added. Throws
+  /// std::system_error.
   TraceFileWriter(const std::string& path, std::int64_t base_ns, const Json& head);
-  ~TraceFileWriter();  ///< without close(): the file is removed
+  ~TraceFileWriter();  ///< without close(): nothing is left behind
   TraceFileWriter(const TraceFileWriter&) = delete;
   TraceFileWriter& operator=(const TraceFileWriter&) = delete;
 
   /// A complete event (ph "X"). `args_json`: the text of a JSON object, or empty.
   void complete(std::string_view category, std::string_view name, std::int64_t pid, std::int64_t tid,
                 std::int64_t begin_ns, std::int64_t end_ns, std::string_view args_json = {});
-  /// A counter (ph "C") with one series, named as the counter.
+  /// A counter (ph "C") with one series, named as the counter; a value that is not finite is left out.
   void counter(std::string_view name, std::int64_t pid, std::int64_t at_ns, double value);
   /// The arrow (ph "s"/"f", cat "ac2g") from a host call to what it launched.
   void flow(std::uint64_t id, std::int64_t from_pid, std::int64_t from_tid, std::int64_t from_ns, std::int64_t to_pid,

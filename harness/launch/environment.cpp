@@ -46,8 +46,11 @@ std::string device_mask(const Variables& shell, const std::vector<int>& devices)
 /// What the settings of the cell mean in variables; its `env` may replace them.
 Variables implied(const Cell& cell) {
   Variables out;
-  if (cell.ddp.transport == "p2p_off" || cell.ddp.transport == "socket") out.emplace("NCCL_P2P_DISABLE", "1");
-  if (cell.ddp.transport == "socket") out.emplace("NCCL_SHM_DISABLE", "1");
+  const auto& transport = cell.ddp.transport;
+  const bool network = transport == "socket" || transport == "ib";
+  if (transport == "p2p_off" || network) out.emplace("NCCL_P2P_DISABLE", "1");
+  if (network) out.emplace("NCCL_SHM_DISABLE", "1");
+  if (network) out.emplace("NCCL_NET", transport == "ib" ? "IB" : "Socket");
   return out;
 }
 
@@ -56,6 +59,11 @@ Variables defaults(const Cell& cell, const RankPlace& place) {
   Variables out{{"PYTHONUNBUFFERED", "1"}};
   if (cell.device == "cuda") {
     out.emplace("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    if (cell.ddp.ranks > 1 && !place.nccl_log_path.empty()) {
+      out.emplace("NCCL_DEBUG", "INFO");  // the only way in which NCCL tells what it really uses
+      out.emplace("NCCL_DEBUG_SUBSYS", "INIT,ENV,P2P,SHM,NET,GRAPH");
+      out.emplace("NCCL_DEBUG_FILE", place.nccl_log_path);
+    }
   } else {
     out["OMP_NUM_THREADS"] = std::to_string(std::max(1, place.usable_cores / std::max(1, cell.ddp.ranks)));
   }
@@ -79,6 +87,8 @@ Variables contract_variables(const Cell& cell, const RankPlace& place) {
     out.emplace("MASTER_ADDR", "127.0.0.1");
     out["MASTER_PORT"] = std::to_string(place.master_port);
   }
+  if (!place.trace_path.empty()) out["STEPGAUGE_TRACE"] = place.trace_path;
+  if (!place.memory_history_path.empty()) out["STEPGAUGE_MEMORY_HISTORY"] = place.memory_history_path;
   if (place.store_fd) out["STEPGAUGE_STORE_FD"] = std::to_string(*place.store_fd);
   if (place.used_before_mib) out["STEPGAUGE_DEVICE_USED_MIB"] = std::to_string(*place.used_before_mib);
   return out;

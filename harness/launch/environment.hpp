@@ -16,7 +16,10 @@ struct RankPlace {
   int launch = 0;
   int rank = 0;
   std::string cell_path, record_path;
-  std::string launch_id;  ///< unique in time on this machine, STEPGAUGE_LAUNCH_ID
+  std::string trace_path;           ///< empty: no traced pass
+  std::string nccl_log_path;        ///< where NCCL says what it does, unless the shell or the cell asks for its log
+  std::string memory_history_path;  ///< empty: the allocator keeps no history
+  std::string launch_id;            ///< unique in time on this machine, STEPGAUGE_LAUNCH_ID
   int progress_fd = -1;
   std::optional<int> store_fd;            ///< rank 0 of several
   std::optional<double> used_before_mib;  ///< memory in use on this rank's device before the launch

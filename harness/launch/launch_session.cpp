@@ -116,6 +116,9 @@ void LaunchSession::start_rank(RankWatch& rank, int index, const ListenSocket& s
   place.rank = index;
   place.cell_path = (folder_ / "cell.json").string();
   place.record_path = rank.record_path().string();
+  if (request_.cell.measure.trace_steps > 0) place.trace_path = (folder_ / trace_file_name(index)).string();
+  place.nccl_log_path = (folder_ / nccl_log_name(index)).string();
+  if (request_.memory_history) place.memory_history_path = (folder_ / memory_history_name(index)).string();
   place.launch_id = launch_id_;
   place.progress_fd = SpawnPlan::progress_fd;
   place.master_port = store.port;
@@ -138,6 +141,7 @@ void LaunchSession::start_rank(RankWatch& rank, int index, const ListenSocket& s
   rank.connect(plan);
   surroundings_.conflicts = std::move(environment.conflicts);
   rank.start(plan);
+  if (request_.on_rank_started) request_.on_rank_started(index, rank.process().pid());
 }
 
 bool LaunchSession::any_running() const {
@@ -329,6 +333,7 @@ LaunchOutcome LaunchSession::conclude() {
   out.ranks = std::move(facts_.ranks);
   out.duration_s = now_s();
   out.started_at = utc_text(started_at_);
+  out.began = start_;
   out.interrupted = interrupted_;
   over_ = true;
   return out;

@@ -2,6 +2,7 @@
 // One launch: a fresh group of rank processes that executes a cell once, ended and reaped whatever they do.
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "contract/cell.hpp"
+#include "contract/health.hpp"
 #include "contract/record.hpp"
 #include "contract/status.hpp"
 
@@ -23,8 +25,15 @@ struct LaunchRequest {
   std::filesystem::path folder;      ///< made when missing; gets cell.json, rankN.json, rankN.out, rankN.err
   std::vector<int> devices;          ///< CUDA indices, empty for cpu
   std::vector<std::optional<double>> used_before_mib{};  ///< memory in use on each device before the launch
+  bool memory_history = false;                           ///< ranks write the allocator's history (memory_history_name)
   int interrupt_fd = -1;  ///< readable when the user interrupts (a self-pipe of the CLI); not read from
+  std::function<void(int rank, pid_t pid)> on_rank_started{};  ///< called once a rank's program runs; must not wait
 };
+
+/// Files that a rank leaves in the launch's folder beside its record.
+std::string trace_file_name(int rank);      ///< the traced pass (docs/trace_file.md)
+std::string nccl_log_name(int rank);        ///< what NCCL says of itself (NCCL_DEBUG=INFO)
+std::string memory_history_name(int rank);  ///< the allocator's snapshot, for PyTorch's memory viewer
 
 /// How one rank went. Times are seconds since the start of the launch.
 struct RankExit {
@@ -34,6 +43,7 @@ struct RankExit {
   bool killed_by_harness = false;        ///< it was still running when the launcher began to end the launch
   std::string last_phase;                ///< empty: it never told one
   std::optional<std::int64_t> last_step;
+  std::vector<PhaseStart> phases;       ///< in the order told, the first 64 of them
   double last_sign_s = 0;               ///< last line of progress or byte of output
   double ended_s = 0;                   ///< when it was reaped
   std::optional<double> record_s;       ///< when its record was written
@@ -41,6 +51,7 @@ struct RankExit {
   std::uint64_t out_bytes = 0, err_bytes = 0, dropped_bytes = 0;
   double user_s = 0, system_s = 0;
   std::int64_t max_rss_kib = 0;
+  std::int64_t voluntary_switches = 0, involuntary_switches = 0, minor_faults = 0, major_faults = 0;
   std::optional<RankRecord> record;
   std::string record_error;  ///< why there is no usable record; empty when there is one
 };
@@ -51,7 +62,8 @@ struct LaunchOutcome {
   std::vector<RankExit> ranks;
   Json evidence = Json::object();  ///< ranks, left_behind, environment_conflicts, hang, notes (lines for people)
   double duration_s = 0;
-  std::string started_at;    ///< UTC, ISO 8601
+  std::string started_at;                         ///< UTC, ISO 8601
+  std::chrono::steady_clock::time_point began{};  ///< the same moment; what times in seconds count from
   bool interrupted = false;  ///< the user interrupted; status is `skipped` unless the launch had ended before
 };
 

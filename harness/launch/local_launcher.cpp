@@ -1,9 +1,23 @@
+#include <fmt/format.h>
 #include <sys/prctl.h>
 
 #include "launch/launch_session.hpp"
 #include "launch/launcher.hpp"
 
 namespace stepgauge::launch {
+
+std::string trace_file_name(int rank) {
+  return fmt::format("rank{}.trace.json.gz", rank);
+}
+
+std::string nccl_log_name(int rank) {
+  return fmt::format("rank{}.nccl.log", rank);
+}
+
+std::string memory_history_name(int rank) {
+  return fmt::format("rank{}.memory.pickle", rank);
+}
+
 namespace {
 
 /// Makes this process the one that orphaned descendants fall to; undone at the end.

@@ -148,7 +148,11 @@ Json rank_json(const RankExit& rank, bool with_lines) {
            {"dropped_bytes", rank.dropped_bytes},
            {"user_s", rank.user_s},
            {"system_s", rank.system_s},
-           {"max_rss_kib", rank.max_rss_kib}};
+           {"max_rss_kib", rank.max_rss_kib},
+           {"voluntary_switches", rank.voluntary_switches},
+           {"involuntary_switches", rank.involuntary_switches},
+           {"minor_faults", rank.minor_faults},
+           {"major_faults", rank.major_faults}};
   if (!rank.record_error.empty()) out["record_error"] = rank.record_error;
   if (with_lines) out["last_lines"] = rank.last_lines;
   return out;

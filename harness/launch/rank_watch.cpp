@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t line_cap = 4096;
 constexpr std::size_t phase_cap = 64;
+constexpr std::size_t kept_phases = 64;  // a worker that tells phases without end fills no memory
 constexpr std::size_t shown_lines = 20;
 
 struct Pipe {
@@ -41,24 +42,25 @@ double seconds(const timeval& time) {
 
 }  // namespace
 
-bool ProgressParser::feed(std::string_view bytes) {
+bool ProgressParser::feed(std::string_view bytes, double now_s) {
   bool changed = false;
   while (!bytes.empty()) {
     const auto newline = bytes.find('\n');
     const auto piece = bytes.substr(0, newline);
     if (partial_.size() < line_cap) partial_ += piece.substr(0, line_cap - partial_.size());
     if (newline == std::string_view::npos) break;
-    changed |= take_line(partial_);
+    changed |= take_line(partial_, now_s);
     partial_.clear();
     bytes.remove_prefix(newline + 1);
   }
   return changed;
 }
 
-bool ProgressParser::take_line(std::string_view line) {
+bool ProgressParser::take_line(std::string_view line, double now_s) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.starts_with("phase ")) {
     phase_ = printable(line.substr(6), phase_cap);
+    if (phases_.size() < kept_phases) phases_.push_back({phase_, now_s});
     return true;
   }
   if (!line.starts_with("step ")) return false;
@@ -122,7 +124,7 @@ bool RankWatch::drain(UniqueFd& pipe, std::size_t max_bytes, double now_s, LogSi
     if (sink != nullptr) {
       sink->append(bytes);
     } else {
-      changed |= progress_.feed(bytes);
+      changed |= progress_.feed(bytes, now_s);
     }
   }
   return changed;
@@ -148,6 +150,7 @@ RankExit RankWatch::finish() {
   out.rank = rank_;
   out.last_phase = progress_.phase();
   out.last_step = progress_.step();
+  out.phases = progress_.phases();
   out.last_sign_s = last_sign_s_;
   out.ended_s = ended_s_;
   out.killed_by_harness = killed_by_harness_;
@@ -162,6 +165,10 @@ RankExit RankWatch::finish() {
   out.user_s = seconds(process_->usage().ru_utime);
   out.system_s = seconds(process_->usage().ru_stime);
   out.max_rss_kib = process_->usage().ru_maxrss;
+  out.voluntary_switches = process_->usage().ru_nvcsw;
+  out.involuntary_switches = process_->usage().ru_nivcsw;
+  out.minor_faults = process_->usage().ru_minflt;
+  out.major_faults = process_->usage().ru_majflt;
   return out;
 }
 

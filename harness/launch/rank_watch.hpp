@@ -17,16 +17,19 @@ namespace stepgauge::launch {
 /// life alone.
 class ProgressParser {
  public:
-  /// True when phase or step changed.
-  bool feed(std::string_view bytes);
+  /// True when phase or step changed. `now_s`: since launch start.
+  bool feed(std::string_view bytes, double now_s = 0);
   const std::string& phase() const { return phase_; }
   std::optional<std::int64_t> step() const { return step_; }
+  /// Every phase told so far, at most 64.
+  const std::vector<PhaseStart>& phases() const { return phases_; }
 
  private:
-  bool take_line(std::string_view line);
+  bool take_line(std::string_view line, double now_s);
 
   std::string partial_;
   std::string phase_;
+  std::vector<PhaseStart> phases_;
   std::optional<std::int64_t> step_;
 };
 

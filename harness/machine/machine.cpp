@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 
 #include "machine/host.hpp"
 #include "machine/nvml.hpp"
@@ -89,9 +90,19 @@ std::vector<int> visible_devices(const std::optional<std::string>& cuda_visible_
   return out;
 }
 
+static std::vector<std::string> infiniband_devices() {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/infiniband", error))
+    out.push_back(entry.path().filename().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 Machine inspect() {
   Machine machine;
   inspect_host(machine);
+  machine.infiniband = infiniband_devices();
   const auto* nvml = Nvml::instance();
   if (nvml == nullptr) {
     machine.gpus_absent = Nvml::absent();
@@ -118,12 +129,17 @@ Machine inspect() {
   return machine;
 }
 
-std::optional<double> gpu_memory_used_mib(int index) {
+std::optional<int> nvml_index(int index) {
   const auto* nvml = Nvml::instance();
   if (nvml == nullptr) return std::nullopt;
   const auto visible = visible_to_cuda(*nvml);
   if (index < 0 || index >= static_cast<int>(visible.size())) return std::nullopt;
-  return nvml->memory_used_mib(visible[static_cast<std::size_t>(index)]);
+  return visible[static_cast<std::size_t>(index)];
+}
+
+std::optional<double> gpu_memory_used_mib(int index) {
+  const auto found = nvml_index(index);
+  return found ? Nvml::instance()->memory_used_mib(*found) : std::nullopt;
 }
 
 Json to_json(const Machine& machine) {
@@ -150,7 +166,8 @@ Json to_json(const Machine& machine) {
           {"hidden_gpus", machine.hidden_gpus},
           {"driver_version", machine.driver_version},
           {"cuda_driver_version", machine.cuda_driver_version},
-          {"links", std::move(links)}};
+          {"links", std::move(links)},
+          {"infiniband", machine.infiniband}};
 }
 
 }  // namespace stepgauge::machine

@@ -65,6 +65,7 @@ struct Machine {
   int hidden_gpus = 0;      ///< kept out by the shell's CUDA_VISIBLE_DEVICES
   std::string driver_version, cuda_driver_version;
   std::vector<GpuLink> links;
+  std::vector<std::string> infiniband;  ///< devices under /sys/class/infiniband
 };
 
 /// Looks at this machine now. Starts NVML (tens of ms where there is a GPU); never throws for what is missing.
@@ -73,6 +74,9 @@ Json to_json(const Machine& machine);
 
 /// Cores that this process may use: affinity mask, and the cgroup's CPU quota rounded up. At least 1.
 int usable_cores();
+
+/// NVML's number of GPU `index` (as in Gpu::index); nullopt without NVML or such a GPU.
+std::optional<int> nvml_index(int index);
 
 /// Memory in use on GPU `index` (as in Gpu::index) in MiB, by everybody; nullopt without NVML or such a GPU.
 std::optional<double> gpu_memory_used_mib(int index);

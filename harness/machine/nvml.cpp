@@ -1,6 +1,5 @@
 #include "machine/nvml.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,48 +8,13 @@
 #include <fstream>
 #include <utility>
 
+#include "contract/health.hpp"
+#include "machine/nvml_calls.hpp"
+
 namespace stepgauge::machine {
 namespace {
 
-// Types and values of nvml.h, as far as they are used (stable ABI, versioned symbols).
-using Device = void*;
-constexpr int success = 0;
-constexpr unsigned clock_sm = 1;
-constexpr unsigned clock_memory = 2;
-constexpr unsigned temperature_gpu = 0;
-constexpr unsigned nvlink_max = 18;
-constexpr unsigned remote_gpu = 0;
-constexpr unsigned remote_switch = 2;
-constexpr unsigned p2p_caps_nvlink = 2;
-constexpr unsigned long long not_available = ~0ull;
-constexpr double bytes_per_mib = 1024.0 * 1024.0;
-
-struct MemoryInfo {
-  unsigned long long total, free, used;
-};
-
-struct PciInfo {
-  char bus_id_legacy[16];
-  unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
-  char bus_id[32];
-};
-
-struct ProcessInfo {
-  unsigned pid;
-  unsigned long long used_memory;
-  unsigned gpu_instance, compute_instance;
-};
-
-constexpr std::array<std::pair<unsigned long long, const char*>, 8> throttle_reasons{{
-    {0x002, "application clocks"},
-    {0x004, "software power cap"},
-    {0x008, "hardware slowdown"},
-    {0x010, "sync boost"},
-    {0x020, "software thermal slowdown"},
-    {0x040, "hardware thermal slowdown"},
-    {0x080, "hardware power brake"},
-    {0x100, "display clocks"},
-}};
+using namespace nvml;
 
 std::optional<int> numa_node_of(std::string bus_id) {
   if (bus_id.size() > 12) bus_id = bus_id.substr(bus_id.size() - 12);  // sysfs has a domain of four digits
@@ -78,103 +42,6 @@ const char* common_ancestor(unsigned level) {
     default:
       return "unknown";
   }
-}
-
-class Library {
- public:
-  explicit Library(const char* name) : handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {}
-  ~Library() {
-    if (handle_ != nullptr) ::dlclose(handle_);
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-  explicit operator bool() const { return handle_ != nullptr; }
-
-  template <typename Function>
-  void find(Function*& function, const char* name) const {
-    function = reinterpret_cast<Function*>(::dlsym(handle_, name));
-  }
-
- private:
-  void* handle_;
-};
-
-}  // namespace
-
-/// Entry points; one that this driver lacks is nullptr, and its value is absent.
-struct Nvml::Calls {
-  Library library{"libnvidia-ml.so.1"};
-  int (*init)() = nullptr;
-  int (*shutdown)() = nullptr;
-  const char* (*error_string)(int) = nullptr;
-  int (*driver_version)(char*, unsigned) = nullptr;
-  int (*cuda_version)(int*) = nullptr;
-  int (*count)(unsigned*) = nullptr;
-  int (*handle)(unsigned, Device*) = nullptr;
-  int (*name)(Device, char*, unsigned) = nullptr;
-  int (*uuid)(Device, char*, unsigned) = nullptr;
-  int (*memory)(Device, MemoryInfo*) = nullptr;
-  int (*pci)(Device, PciInfo*) = nullptr;
-  int (*capability)(Device, int*, int*) = nullptr;
-  int (*clock)(Device, unsigned, unsigned*) = nullptr;
-  int (*max_clock)(Device, unsigned, unsigned*) = nullptr;
-  int (*power_limit)(Device, unsigned*) = nullptr;
-  int (*temperature)(Device, unsigned, unsigned*) = nullptr;
-  int (*throttle)(Device, unsigned long long*) = nullptr;
-  int (*processes)(Device, unsigned*, ProcessInfo*) = nullptr;
-  int (*ancestor)(Device, Device, unsigned*) = nullptr;
-  int (*p2p_status)(Device, Device, unsigned, unsigned*) = nullptr;
-  int (*nvlink_state)(Device, unsigned, unsigned*) = nullptr;
-  int (*nvlink_remote_type)(Device, unsigned, unsigned*) = nullptr;
-  int (*nvlink_remote_pci)(Device, unsigned, PciInfo*) = nullptr;
-
-  void find_all() {
-    library.find(init, "nvmlInit_v2");
-    library.find(shutdown, "nvmlShutdown");
-    library.find(error_string, "nvmlErrorString");
-    library.find(driver_version, "nvmlSystemGetDriverVersion");
-    library.find(cuda_version, "nvmlSystemGetCudaDriverVersion_v2");
-    library.find(count, "nvmlDeviceGetCount_v2");
-    library.find(handle, "nvmlDeviceGetHandleByIndex_v2");
-    library.find(name, "nvmlDeviceGetName");
-    library.find(uuid, "nvmlDeviceGetUUID");
-    library.find(memory, "nvmlDeviceGetMemoryInfo");
-    library.find(pci, "nvmlDeviceGetPciInfo_v3");
-    library.find(capability, "nvmlDeviceGetCudaComputeCapability");
-    library.find(clock, "nvmlDeviceGetClockInfo");
-    library.find(max_clock, "nvmlDeviceGetMaxClockInfo");
-    library.find(power_limit, "nvmlDeviceGetEnforcedPowerLimit");
-    library.find(temperature, "nvmlDeviceGetTemperature");
-    library.find(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons");
-    library.find(processes, "nvmlDeviceGetComputeRunningProcesses_v3");
-    library.find(ancestor, "nvmlDeviceGetTopologyCommonAncestor");
-    library.find(p2p_status, "nvmlDeviceGetP2PStatus");
-    library.find(nvlink_state, "nvmlDeviceGetNvLinkState");
-    library.find(nvlink_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType");
-    library.find(nvlink_remote_pci, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
-  }
-};
-
-namespace {
-
-template <typename... Parameters, typename... Arguments>
-bool ask(int (*call)(Parameters...), Arguments... arguments) {
-  return call != nullptr && call(arguments...) == success;
-}
-
-template <typename... Parameters, typename... Arguments>
-std::string text_of(int (*call)(Parameters...), Arguments... first) {
-  std::array<char, 96> buffer{};
-  if (!ask(call, first..., buffer.data(), static_cast<unsigned>(buffer.size()))) return {};
-  buffer.back() = '\0';
-  return buffer.data();
-}
-
-template <typename... Parameters, typename... Arguments>
-std::optional<unsigned> number_of(int (*call)(Parameters...), Arguments... arguments) {
-  unsigned value = 0;
-  if (!ask(call, arguments..., &value)) return std::nullopt;
-  return value;
 }
 
 }  // namespace
@@ -282,22 +149,8 @@ Gpu Nvml::describe(int nvml_index) const {
   out.temperature_c = number_of(calls_->temperature, gpu, temperature_gpu);
   if (const auto milliwatts = number_of(calls_->power_limit, gpu)) out.power_limit_w = *milliwatts / 1000.0;
   unsigned long long reasons = 0;
-  if (ask(calls_->throttle, gpu, &reasons)) {
-    for (const auto& [bit, reason] : throttle_reasons) {
-      if ((reasons & bit) != 0) out.throttle.emplace_back(reason);
-    }
-  }
-  std::array<ProcessInfo, 64> processes{};
-  unsigned count = processes.size();
-  if (ask(calls_->processes, gpu, &count, processes.data())) {
-    for (unsigned i = 0; i < std::min<unsigned>(count, processes.size()); ++i) {
-      GpuProcess process{static_cast<pid_t>(processes[i].pid), std::nullopt};
-      if (processes[i].used_memory != not_available) {
-        process.used_mib = static_cast<double>(processes[i].used_memory) / bytes_per_mib;
-      }
-      out.processes.push_back(process);
-    }
-  }
+  if (ask(calls_->throttle, gpu, &reasons)) out.throttle = throttle_names(reasons);
+  out.processes = processes(gpu).value_or(std::vector<GpuProcess>());
   return out;
 }
 

@@ -76,6 +76,8 @@ std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& ma
     if (device < 0 || device >= here) return fmt::format("needs GPU {}, {}", device, here_text(machine));
     if (auto reason = unmet_by_gpu(cell.needs, machine.gpus[static_cast<std::size_t>(device)])) return reason;
   }
+  if (cell.ddp.transport == "ib" && machine.infiniband.empty())
+    return "needs InfiniBand (ddp.transport ib), no device of it here";
   return unmet_by_links(cell.needs, machine, used);
 }
 

@@ -12,6 +12,7 @@
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
+#include "report/inside_table.hpp"
 
 namespace stepgauge::report {
 namespace {
@@ -137,7 +138,7 @@ std::string run_table(const ResultSet& results, const Style& style) {
       "\n";
   for (const auto& [unit, cells] : detail::summaries_by_unit(results)) out += "\n" + table_of(cells, unit, style);
   if (launched == 0) out += "\nnothing was measured\n";
-  return out + failures_text(results, style) + skipped_text(results, style);
+  return out + inside_table(results, style) + failures_text(results, style) + skipped_text(results, style);
 }
 
 Json run_summary_json(const ResultSet& results) {

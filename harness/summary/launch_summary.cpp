@@ -9,6 +9,8 @@
 #include "contract/metrics.hpp"
 #include "stats/steady.hpp"
 #include "stats/summary.hpp"
+#include "summary/effective.hpp"
+#include "summary/timeline_summary.hpp"
 
 namespace stepgauge::summary {
 namespace {
@@ -61,15 +63,17 @@ class Summary {
       if (record_.metrics.count(metric.name) == 0) record_.metrics[metric.name] = {std::nullopt, metric.unit, why};
     }
     if (facts_.status == Status::ok) {
-      absent("stall_ratio", "needs a traced pass, which this version does not make");
       if (cell_.price_per_gpu_hour == 0) absent("cost", "the suite gives no price_per_gpu_hour");
       if (cell_.device == "cpu") {
         absent("outside_memory", "a CPU has no device memory outside the allocator");
         absent("peak_active", "the CPU allocator keeps no cache");
         absent("peak_reserved", "the CPU allocator keeps no cache");
+        absent("fragmentation", "the CPU allocator keeps no cache");
         absent("mfu", "no peak rate is known for this device; the suite may give peak_tflops");
       }
     }
+    inside();
+    disturbances();
     details();
     return std::move(record_);
   }
@@ -180,6 +184,11 @@ class Summary {
         max_over(ranks, [](const RankRecord& rank) { return rank.memory_first_step.allocated_mib; }));
     put("peak_active", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.active_mib; }));
     put("peak_reserved", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.reserved_mib; }));
+    put("fragmentation", max_over(ranks, [](const RankRecord& rank) -> std::optional<double> {
+          const auto& steady = rank.memory_steady;
+          if (!steady.allocated_mib || steady.reserved_mib.value_or(0) <= 0) return std::nullopt;
+          return 100 * (1 - *steady.allocated_mib / *steady.reserved_mib);
+        }));
     put("outside_memory", max_over(ranks, [](const RankRecord& rank) { return rank.outside_mib; }));
   }
 
@@ -197,6 +206,37 @@ class Summary {
     }
   }
 
+  /// The traced pass: its metrics or the reason why there are none, and whether the settings took.
+  void inside() {
+    if (record_.status != Status::ok && record_.status != Status::unsteady) return;
+    auto timelines = facts_.timelines;
+    auto found = summarise_timelines(timelines, facts_.ranks, steady_);
+    for (const auto& [name, value] : found.metrics) put(name.c_str(), value);
+    auto why = facts_.trace_error.empty() ? found.why_none : facts_.trace_error;
+    if (cell_.measure.trace_steps == 0) why = "no traced pass was asked for (measure.trace_steps: 0)";
+    if (why.empty()) why = "the traced pass does not give it";
+    for (const auto& name : timeline_metrics()) absent(name.c_str(), why.c_str());
+    for (const auto& [name, reason] : found.absent) absent(name.c_str(), reason.c_str());
+    timeline_ = std::move(found.detail);
+    settings_ = judge_settings(cell_, facts_.ranks, timelines, facts_.nccl_channels);
+    if (const auto reason = ineffective_reason(settings_); !reason.empty()) fail(Status::ineffective, reason);
+  }
+
+  /// A disturbance explains a launch that is unsteady; one that failed has failed by itself.
+  void disturbances() {
+    if (!facts_.health) return;
+    health_ = judge_health(*facts_.health, facts_.spans, cell_.device == "cpu");
+    if (health_.disturbed.empty()) return;
+    auto reason = fmt::format("{}", fmt::join(health_.disturbed, "; "));
+    if (record_.status != Status::ok && record_.status != Status::unsteady) {
+      health_.notes.push_back("the launch was disturbed too: " + reason);
+      return;
+    }
+    if (record_.status == Status::unsteady) reason += "; unsteady: " + record_.reason;
+    record_.status = Status::disturbed;
+    record_.reason = std::move(reason);
+  }
+
   void details() {
     auto& detail = record_.detail;
     auto ranks = Json::array();
@@ -204,7 +244,15 @@ class Summary {
     auto notes = Json::array();
     compare_clocks(notes);
     if (!window_.note.empty()) notes.push_back(window_.note);
+    for (const auto& note : health_.notes) notes.push_back(note);
+    if (cell_.device == "cpu") {
+      for (const auto& note : usage_notes(facts_.ranks)) notes.push_back(note);
+    }
+    if (facts_.health) detail["health"] = health_json(*facts_.health, facts_.spans);
     detail["ranks"] = ranks;
+    if (!timeline_.empty()) detail["timeline"] = timeline_;
+    if (!settings_.empty()) detail["settings"] = to_json(settings_);
+    memory_inside(detail);
     detail["evidence"] = facts_.evidence;
     detail["notes"] = notes;
     if (step_ms_.empty()) return;
@@ -215,12 +263,26 @@ class Summary {
     }
   }
 
+  /// Of the rank with the highest peak.
+  void memory_inside(Json& detail) const {
+    double highest = -1;
+    for (const auto& rank : facts_.ranks) {
+      const auto inside = rank.detail.find("memory_inside");
+      if (inside == rank.detail.end() || rank.memory_steady.allocated_mib.value_or(0) <= highest) continue;
+      highest = rank.memory_steady.allocated_mib.value_or(0);
+      detail["memory"] = *inside;
+    }
+  }
+
   const Cell& cell_;
   const LaunchFacts& facts_;
   LaunchRecord record_;
   std::vector<double> step_ms_, steady_;
   double steady_s_ = 0;
   stats::SteadyWindow window_;
+  HealthJudgement health_;
+  Json timeline_ = Json::object();
+  std::vector<Setting> settings_;
 };
 
 }  // namespace

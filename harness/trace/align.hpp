@@ -8,16 +8,17 @@
 namespace stepgauge::trace {
 
 struct Alignment {
-  std::vector<std::int64_t> shift;    ///< per rank, ns added to its clock; rank 0's is 0
-  std::vector<std::int64_t> error;    ///< per rank, ns: median absolute deviation of the ends of collectives around the shift
-  std::size_t collectives = 0;        ///< matched on every rank by sequence number
+  std::vector<std::int64_t> shift;  ///< per rank, ns added to its clock; rank 0's is 0
+  std::vector<std::int64_t> error;  ///< per rank, ns: median absolute deviation of the collectives' ends from the shift
+  std::size_t collectives = 0;      ///< matched on every rank by sequence number
 };
 
 /// Clocks by the ends of collectives (a collective ends on all ranks together): the shift is the median difference of
-/// ends to rank 0's. nullopt when fewer than 3 collectives can be matched. Does not change the timelines.
+/// ends to rank 0's (the first timeline). Only collectives whose device interval was seen on every rank count. nullopt
+/// when fewer than 3 can be matched. Does not change the timelines.
 std::optional<Alignment> align(const std::vector<RankTimeline>& ranks);
 
-/// Adds the shifts to every time of the timelines.
+/// Adds the shifts to every time of the timelines. Throws std::logic_error for another number of timelines.
 void apply(const Alignment& alignment, std::vector<RankTimeline>& ranks);
 
 struct CollectiveSkew {

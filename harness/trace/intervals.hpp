@@ -14,7 +14,8 @@ struct Interval {
 /// Sorted, disjoint, not touching, none empty. All functions below return and (but for `unite`) expect this form.
 using IntervalSet = std::vector<Interval>;
 
-/// Union of intervals in any order; empty ones (end <= begin) are left out. O(n log n), O(n) when sorted already.
+/// Union of intervals in any order; empty ones (end <= begin) are left out. O(n) in practice (radix sort), least when
+/// sorted already.
 IntervalSet unite(std::vector<Interval> intervals);
 IntervalSet unite(const IntervalSet& a, const IntervalSet& b);
 IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);

@@ -17,8 +17,8 @@ enum class ActivityKind : std::uint8_t { kernel, memcpy, memset, host_op, collec
 /// Something that kept the device busy; in a host timeline an operator or a collective.
 struct Activity {
   Interval time;
-  std::uint32_t name = 0;     ///< index into RankTimeline::names
-  std::int32_t stream = 0;    ///< CUDA stream; host timeline: thread
+  std::uint32_t name = 0;   ///< index into RankTimeline::names
+  std::int32_t stream = 0;  ///< CUDA stream; host timeline: thread
   ActivityKind kind = ActivityKind::kernel;
   ActivityClass type = ActivityClass::compute;
   std::uint32_t correlation = 0;  ///< joins the host's call; 0: none
@@ -48,9 +48,9 @@ struct Collective {
   std::int64_t sequence = 0;  ///< counts per rank, equal on all ranks for the same collective
   std::string kind;           ///< all_reduce, broadcast, ...
   std::int64_t bytes = 0;
-  std::int32_t bucket = -1;   ///< DDP bucket; -1: not one
-  Interval host;              ///< call of the process group, ns
-  Interval device;            ///< its kernel, or (host timeline) start to completion; empty when not seen
+  std::int32_t bucket = -1;  ///< DDP bucket; -1: not one
+  Interval host;             ///< call of the process group, ns
+  Interval device;           ///< its kernel, or (host timeline) start to completion; empty when not seen
 };
 
 /// A counter over time, e.g. memory in MiB.
@@ -63,9 +63,9 @@ struct CounterSample {
 struct RankTimeline {
   int rank = 0;
   int world_size = 1;
-  bool host_time = false;    ///< true: operators on a CPU, not kernels on a device
-  bool foreign = false;      ///< true: not written by a stepgauge worker (Kineto, HTA's samples)
-  std::string origin;        ///< file
+  bool host_time = false;  ///< true: operators on a CPU, not kernels on a device
+  bool foreign = false;    ///< true: not written by a stepgauge worker (Kineto, HTA's samples)
+  std::string origin;      ///< file
   std::string device_name;
   std::vector<std::string> names;
   std::vector<Activity> activities;  ///< sorted by begin, then end
@@ -75,10 +75,10 @@ struct RankTimeline {
   std::vector<Span> device_phases;   ///< on the device's clock, sorted by begin; empty where not marked
   std::vector<Collective> collectives;
   std::vector<CounterSample> counters;
-  std::int64_t dropped = 0;          ///< records that the tracer lost
+  std::int64_t dropped = 0;           ///< records that the tracer lost
   std::vector<double> event_step_ms;  ///< the same steps by device events (host clock on CPU); empty when unknown
   std::map<std::string, std::int64_t> ignored;  ///< events of the file that are not kept, by category
-  std::int64_t clock_shift = 0;      ///< added to every time by align(), ns
+  std::int64_t clock_shift = 0;                 ///< added to every time by align(), ns
 };
 
 }  // namespace stepgauge::trace

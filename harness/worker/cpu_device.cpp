@@ -25,6 +25,7 @@ class CountingAllocator final : public c10::Allocator {
     if (bytes == 0) return {nullptr, nullptr, &release, c10::Device(c10::kCPU)};
     auto* block = static_cast<char*>(base_->raw_allocate(bytes + header));
     std::memcpy(block, &bytes, sizeof bytes);
+    ++allocations_;
     const auto now = current_.fetch_add(bytes) + bytes;
     for (auto peak = peak_.load(); peak < now && !peak_.compare_exchange_weak(peak, now);) {
     }
@@ -36,6 +37,7 @@ class CountingAllocator final : public c10::Allocator {
   void reset_peak() { peak_ = current_.load(); }
   std::size_t peak() const { return peak_; }
   std::size_t current() const { return current_; }
+  std::int64_t allocations() const { return allocations_; }
 
  private:
   static constexpr std::size_t header = 64;  ///< keeps the alignment that Torch's allocator gives
@@ -52,6 +54,7 @@ class CountingAllocator final : public c10::Allocator {
 
   c10::Allocator* base_;
   std::atomic<std::size_t> current_{0}, peak_{0};
+  std::atomic<std::int64_t> allocations_{0};
 };
 
 CountingAllocator& counting_allocator() {
@@ -92,6 +95,10 @@ class CpuRoom final : public DeviceRoom {
   MemoryPeaks peaks() const override {
     return {static_cast<double>(counting_allocator().peak()) / mib, std::nullopt, std::nullopt};
   }
+  MemoryPeaks current_memory() const override {
+    return {static_cast<double>(counting_allocator().current()) / mib, std::nullopt, std::nullopt};
+  }
+  std::optional<std::int64_t> allocations() const override { return counting_allocator().allocations(); }
   std::string memory_method() const override { return "bytes handed out by Torch's CPU allocator"; }
   std::optional<double> outside_mib() const override { return std::nullopt; }
   Json allocator_numbers() const override {

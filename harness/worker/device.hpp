@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "contract/record.hpp"
+#include "worker/trace/device_tracer.hpp"
 
 namespace stepgauge::worker {
 
@@ -29,6 +30,12 @@ class StepClock {
   virtual double elapsed_ms(std::size_t index) const = 0;
 };
 
+/// A cell that this build or machine cannot do; becomes status `unsupported`.
+class UnsupportedCell : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 class DeviceRoom {
  public:
   virtual ~DeviceRoom() = default;
@@ -39,6 +46,22 @@ class DeviceRoom {
   virtual void reset_peaks() = 0;
   virtual MemoryPeaks peaks() const = 0;
   virtual std::string memory_method() const = 0;
+  virtual MemoryPeaks current_memory() const = 0;  ///< now, not the peaks
+  /// Allocations made so far; nullopt when the allocator does not count them.
+  virtual std::optional<std::int64_t> allocations() const = 0;
+  /// Times that the allocator had to free its cache and try again.
+  virtual std::optional<std::int64_t> allocation_retries() const { return std::nullopt; }
+  /// Largest free block inside what the allocator reserves, MiB; walks all of its blocks.
+  virtual std::optional<double> largest_free_mib() const { return std::nullopt; }
+  /// The allocator keeps its history from now on; memory_history() is it in the format of PyTorch's memory viewer.
+  /// Throws UnsupportedCell where there is none.
+  virtual void keep_memory_history() { throw UnsupportedCell("this device's allocator keeps no history"); }
+  virtual std::string memory_history() const { return ""; }
+
+  /// The device's own tracer, or null where the host's operators are all there is. Throws TracingUnavailable.
+  virtual std::unique_ptr<DeviceTracer> make_tracer() { return nullptr; }
+  /// Puts a mark (mark_code) in the order of the current stream; nothing on a CPU.
+  virtual void mark(std::uint32_t) {}
   /// Memory in use outside the allocator, MiB; nullopt when it cannot be known.
   virtual std::optional<double> outside_mib() const = 0;
   /// The allocator's numbers, for the evidence of an `oom`.
@@ -69,13 +92,10 @@ std::unique_ptr<DeviceRoom> make_cuda_room(int index);
 /// with it.
 c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size);
 
+/// Loads libstepgauge_cupti.so from beside the program; throws TracingUnavailable.
+std::unique_ptr<DeviceTracer> make_cupti_tracer();
+
 /// Whether a loadable part of the worker was built.
 bool has_part(const char* library);
-
-/// A cell that this build or machine cannot do; becomes status `unsupported`.
-class UnsupportedCell : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 }  // namespace stepgauge::worker

@@ -78,7 +78,11 @@ void EagerProgram::wrap(RankGroup& group) {
 
 torch::Tensor EagerProgram::step() {
   auto& s = *state_;
-  if (s.cell.input == "fresh") s.batch = s.draw();
+  if (s.cell.input == "fresh") {
+    mark("input");
+    s.batch = s.draw();
+  }
+  mark("forward");
   s.optimizer->clear_gradients();
   torch::Tensor loss;
   {
@@ -86,11 +90,17 @@ torch::Tensor EagerProgram::step() {
     if (s.parallel) s.parallel->before_forward();
     loss = s.model->loss(s.batch);
   }
+  mark("backward");
   auto root = s.scaler ? s.scaler->scale(loss) : loss;
   if (s.parallel) root = s.parallel->before_backward(root);
   root.backward();
+  mark("optimizer");
   s.optimizer->step(s.scaler.get());
   return loss.detach();
+}
+
+std::vector<std::int64_t> EagerProgram::bucket_bytes() const {
+  return state_->parallel ? state_->parallel->bucket_bytes() : std::vector<std::int64_t>{};
 }
 
 Json EagerProgram::settings() const {
@@ -105,7 +115,7 @@ Json EagerProgram::settings() const {
     used["memory_format"] =
         s.batch.input.is_contiguous(at::MemoryFormat::ChannelsLast) ? "channels_last" : "contiguous";
   }
-  if (s.parallel) used["bucket_bytes"] = s.parallel->bucket_bytes();
+  if (s.parallel) used["bucket_bytes"] = bucket_bytes();
   Json set{{"autocast", s.policy.autocast ? Json(c10::toString(*s.policy.autocast)) : Json(nullptr)},
            {"tf32", s.policy.tf32},
            {"loss_scaling", s.policy.loss_scaling}};

@@ -31,6 +31,15 @@ Function load(const char* library, const char* symbol, const char* what) {
 
 }  // namespace
 
+std::unique_ptr<DeviceTracer> make_cupti_tracer() {
+  using Make = DeviceTracer* (*)();
+  try {
+    return std::unique_ptr<DeviceTracer>(load<Make>("libstepgauge_cupti.so", "stepgauge_make_cupti_tracer", "CUPTI")());
+  } catch (const UnsupportedCell& error) {
+    throw TracingUnavailable(error.what());
+  }
+}
+
 bool has_part(const char* library) {
   return ::access(part_path(library).c_str(), R_OK) == 0;
 }

@@ -51,6 +51,8 @@ RankEnvironment RankEnvironment::read() {
   RankEnvironment out;
   out.cell_path = required("STEPGAUGE_CELL");
   out.record_path = required("STEPGAUGE_RECORD");
+  out.trace_path = variable("STEPGAUGE_TRACE");
+  out.memory_history_path = variable("STEPGAUGE_MEMORY_HISTORY");
   out.launch = number_or("STEPGAUGE_LAUNCH", 0);
   out.rank = number_or("RANK", 0);
   out.world_size = number_or("WORLD_SIZE", 1);

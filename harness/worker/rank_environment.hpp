@@ -10,6 +10,8 @@ namespace stepgauge::worker {
 
 struct RankEnvironment {
   std::string cell_path, record_path;
+  std::optional<std::string> trace_path;           ///< a traced pass is asked for
+  std::optional<std::string> memory_history_path;  ///< the allocator's history is asked for
   int launch = 0;
   int rank = 0, world_size = 1, local_rank = 0;
   std::string master_addr = "127.0.0.1";

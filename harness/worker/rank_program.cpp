@@ -32,6 +32,7 @@ class PhaseClock {
     }
   }
   void end() { close(current_, monotonic_ns()); }
+  const std::string& current() const { return current_; }
   const std::map<std::string, double>& seconds() const { return seconds_; }
 
  private:
@@ -98,11 +99,14 @@ class Rank {
   void prepare() {
     phases_.begin("runtime");
     room_ = cell_.device == "cuda" ? make_cuda_room(environment_.local_rank) : make_cpu_room();
+    if (environment_.memory_history_path) room_->keep_memory_history();
     phases_.end();
+    note_outside_memory();
     if (environment_.world_size > 1) {
       phases_.begin("rendezvous");
-      group_ = std::make_unique<RankGroup>(environment_, *room_);
+      group_ = std::make_unique<RankGroup>(environment_, *room_, log_);
       phases_.end();
+      note_outside_memory();
     }
     phases_.begin("build");
     workload_ = workloads::make_workload(cell_.workload.family, cell_.workload.sizes);
@@ -113,17 +117,23 @@ class Rank {
     program_ = std::make_unique<EagerProgram>(cell_, *workload_, *room_, environment_.rank);
     room_->synchronize();
     phases_.end();
+    note_outside_memory();
     if (group_) {
       phases_.begin("wrap");
       program_->wrap(*group_);
       room_->synchronize();
       phases_.end();
+      note_outside_memory();
     }
   }
 
   void measure() {
     const auto agree = [this](double value) { return group_ ? group_->max_over_ranks(value) : value; };
-    const auto loop = run_loop(*program_, cell_, *room_, progress_, environment_.rank, agree);
+    StepProbe probe(*room_);
+    TracedPass traced(log_, *room_);
+    const bool tracing = environment_.trace_path && cell_.measure.trace_steps > 0;
+    const auto loop = run_loop(*program_, cell_, *room_, progress_, environment_.rank, agree,
+                               {tracing ? &probe : nullptr, tracing ? &traced : nullptr});
     progress_.phase("finish");
     record_.step_ms = loop.step_ms;
     record_.measured_from = loop.measured_from;
@@ -145,7 +155,35 @@ class Rank {
     record_.detail["warmup"] = {{"settled", loop.settled}, {"steps", loop.measured_from - 1}};
     if (is_perturbed(cell_)) record_.detail["perturbed"] = {{"spin_ms_per_step", loop.spin_ms}};
     record_.detail["settings"] = program_->settings();
+    record_.detail["usage"] = loop.usage;
+    if (tracing) keep_inside(probe, traced, loop);
+    if (environment_.memory_history_path) write_text_file(*environment_.memory_history_path, room_->memory_history());
     if (group_) group_->shutdown();
+  }
+
+  /// What the probe and the traced pass found; a trace that cannot be written costs the launch nothing else.
+  void keep_inside(const StepProbe& probe, const TracedPass& traced, const LoopResult& loop) {
+    auto memory = probe.memory();
+    if (loop.growth_mib_per_step) memory["growth_mib_per_step"] = *loop.growth_mib_per_step;
+    memory["outside_mib_after"] = outside_after_;
+    record_.detail["memory_inside"] = memory;
+    record_.detail["settings"]["used"]["operator_types"] = probe.operator_types();
+    Json trace{{"steps", cell_.measure.trace_steps}, {"step_ms", traced.step_ms()}};
+    try {
+      if (traced.recorded())
+        traced.write(*environment_.trace_path, environment_.rank, environment_.world_size,
+                     group_ ? cell_.ddp.backend : "");
+      else
+        trace["absent"] = traced.absent();
+    } catch (const std::system_error& error) {
+      trace["absent"] = std::string("the trace file cannot be written: ") + error.what();
+    }
+    record_.detail["trace"] = trace;
+  }
+
+  /// Memory in use outside the allocator at the end of a phase of the start.
+  void note_outside_memory() {
+    if (const auto mib = room_->outside_mib()) outside_after_[phases_.current()] = *mib;
   }
 
   void keep_peak_rate() {
@@ -198,6 +236,8 @@ class Rank {
 
   const RankEnvironment& environment_;
   const Cell& cell_;
+  TraceLog log_;
+  Json outside_after_ = Json::object();
   Progress progress_;
   PhaseClock phases_;
   RankRecord record_;
@@ -215,6 +255,7 @@ int describe_build() {
                  {"torch", TORCH_VERSION},
                  {"cpu_threads", at::get_num_threads()},
                  {"cuda_part", has_part("libstepgauge_cuda.so")},
+                 {"cupti_part", has_part("libstepgauge_cupti.so")},
                  {"python_part", has_part("libstepgauge_python.so")}};
   std::printf("%s\n", dump_line(out).c_str());
   return 0;

@@ -1,6 +1,7 @@
 #include "worker/step_loop.hpp"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +20,8 @@ double seconds_since(Clock::time_point start) {
 /// The planted faults and slowdowns of a cell; does nothing for an honest one.
 class Perturbation {
  public:
-  Perturbation(const Cell& cell, DeviceRoom& room, int rank) : room_(room), fault_(cell.perturb.fault) {
+  Perturbation(const Cell& cell, DeviceRoom& room, int rank)
+      : room_(room), plan_(cell.perturb), fault_(cell.perturb.fault) {
     if (fault_ && fault_->rank != rank) fault_.reset();
   }
 
@@ -28,10 +30,25 @@ class Perturbation {
 
   void after_step(std::int64_t index) {
     if (spin_ms_ > 0) room_.spin(spin_ms_);
+    each_step();
     if (fault_ && index == fault_->step) strike();
   }
 
  private:
+  void each_step() {
+    if (plan_.step_sleep_us > 0) ::usleep(static_cast<useconds_t>(plan_.step_sleep_us));
+    if (plan_.step_copy_mib > 0) {
+      if (!from_.defined()) {
+        from_ = torch::zeros({plan_.step_copy_mib << 20}, torch::TensorOptions(room_.device()).dtype(torch::kUInt8));
+        to_ = torch::empty_like(from_);
+      }
+      to_.copy_(from_);
+    }
+    if (plan_.step_kernels > 0 && !values_.defined())
+      values_ = torch::zeros({1 << 20}, torch::TensorOptions(room_.device()));
+    for (std::int64_t i = 0; i < plan_.step_kernels; ++i) values_.erfinv_();  // zero stays zero
+  }
+
   void strike() {
     if (fault_->kind == "kill") ::raise(SIGKILL);
     if (fault_->kind == "throw") throw std::runtime_error("planted fault: throw");
@@ -39,9 +56,31 @@ class Perturbation {
   }
 
   DeviceRoom& room_;
+  const CellPerturb plan_;
+  torch::Tensor from_, to_, values_;
   std::optional<CellFault> fault_;
   double spin_ms_ = 0;
 };
+
+rusage process_usage() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage;
+}
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+Json usage_since(const rusage& before) {
+  const auto now = process_usage();
+  return {{"voluntary_switches", now.ru_nvcsw - before.ru_nvcsw},
+          {"involuntary_switches", now.ru_nivcsw - before.ru_nivcsw},
+          {"minor_faults", now.ru_minflt - before.ru_minflt},
+          {"major_faults", now.ru_majflt - before.ru_majflt},
+          {"user_s", seconds(now.ru_utime) - seconds(before.ru_utime)},
+          {"system_s", seconds(now.ru_stime) - seconds(before.ru_stime)}};
+}
 
 class Loop {
  public:
@@ -95,12 +134,43 @@ class Loop {
   void measure() {
     progress_.phase("measure");
     room_.reset_peaks();
+    const auto memory_before = room_.current_memory().allocated_mib;
+    const auto usage_before = process_usage();
     const auto start = Clock::now();
     const auto taken = timed_steps(static_cast<std::size_t>(cell_.measure.steps));
     out_.measured_wall_s = seconds_since(start);
     out_.steady_peaks = room_.peaks();
+    out_.usage = usage_since(usage_before);
+    if (const auto now = room_.current_memory().allocated_mib; now && memory_before)
+      out_.growth_mib_per_step = (*now - *memory_before) / static_cast<double>(taken.size());
     out_.step_ms.insert(out_.step_ms.end(), taken.begin(), taken.end());
     out_.spin_ms = perturbation_.spin_ms();
+  }
+
+  /// The first probed step pays for the probe's own first use; the second is what is kept.
+  void probe(StepProbe& probe) {
+    progress_.phase("probe");
+    for (int i = 0; i < 2; ++i) {
+      probe.begin_step();
+      program_.set_marks(&probe);
+      step();
+      program_.set_marks(nullptr);
+      probe.end_step();
+    }
+    room_.synchronize();
+  }
+
+  void trace(TracedPass& pass) {
+    progress_.phase("trace");
+    const auto count = static_cast<std::size_t>(cell_.measure.trace_steps);
+    room_.synchronize();
+    pass.start(count);
+    for (int i = 0; i < 2; ++i) step();  // the tracers' own first use
+    program_.set_marks(&pass);
+    auto taken = timed_steps(count, [&](std::size_t i) { pass.begin_step(i); });
+    program_.set_marks(nullptr);
+    room_.synchronize();
+    pass.stop(std::move(taken));
   }
 
   LoopResult result() { return std::move(out_); }
@@ -113,19 +183,26 @@ class Loop {
   }
 
   /// Submits `count` steps with a mark before and after each, no waiting in between, then waits for the last.
-  std::vector<double> timed_steps(std::size_t count) {
+  template <typename Before>
+  std::vector<double> timed_steps(std::size_t count, Before&& before_step) {
     const auto clock = room_.make_clock(count + 1);
     const auto base = index_;
     clock->mark(0);
     for (std::size_t i = 0; i < count; ++i) {
+      before_step(i);
       step();
       clock->mark(i + 1);
       progress_.step(index_ - 1);
     }
+    before_step(count);
     clock->drain(count, [&](std::size_t done) { progress_.step(base + static_cast<std::int64_t>(done)); });
     std::vector<double> out(count);
     for (std::size_t i = 0; i < count; ++i) out[i] = clock->elapsed_ms(i);
     return out;
+  }
+
+  std::vector<double> timed_steps(std::size_t count) {
+    return timed_steps(count, [](std::size_t) {});
   }
 
   StepProgram& program_;
@@ -140,11 +217,13 @@ class Loop {
 }  // namespace
 
 LoopResult run_loop(StepProgram& program, const Cell& cell, DeviceRoom& room, Progress& progress, int rank,
-                    const std::function<double(double)>& max_over_ranks) {
+                    const std::function<double(double)>& max_over_ranks, const LoopExtras& extras) {
   Loop loop(program, cell, room, progress, rank);
   loop.first_step();
   loop.warm_up(max_over_ranks);
   loop.measure();
+  if (extras.probe != nullptr) loop.probe(*extras.probe);
+  if (extras.traced != nullptr) loop.trace(*extras.traced);
   return loop.result();
 }
 

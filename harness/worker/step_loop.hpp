@@ -9,6 +9,8 @@
 #include "worker/device.hpp"
 #include "worker/progress.hpp"
 #include "worker/step_program.hpp"
+#include "worker/trace/step_probe.hpp"
+#include "worker/trace/traced_pass.hpp"
 
 namespace stepgauge::worker {
 
@@ -24,10 +26,18 @@ struct LoopResult {
   std::vector<torch::Tensor> losses;  ///< of the first cell.measure.losses steps, on the device
   torch::Tensor last_loss;
   MemoryPeaks first_step_peaks, steady_peaks;
+  Json usage = Json::object();                ///< what the measured steps cost the process: switches, faults, CPU time
+  std::optional<double> growth_mib_per_step;  ///< of allocated memory over the measured steps
+};
+
+/// What follows the measured steps, on the same program.
+struct LoopExtras {
+  StepProbe* probe = nullptr;    ///< nullptr: none
+  TracedPass* traced = nullptr;  ///< nullptr: no traced pass
 };
 
 /// `max_over_ranks` agrees on decisions between ranks (the identity for one rank).
 LoopResult run_loop(StepProgram& program, const Cell& cell, DeviceRoom& room, Progress& progress, int rank,
-                    const std::function<double(double)>& max_over_ranks);
+                    const std::function<double(double)>& max_over_ranks, const LoopExtras& extras = {});
 
 }  // namespace stepgauge::worker

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "contract/cell.hpp"
+#include "worker/trace/step_marks.hpp"
 #include "workloads/workload.hpp"
 
 namespace stepgauge::worker {
@@ -22,6 +23,19 @@ class StepProgram {
   virtual torch::Tensor step() = 0;
   /// What was set and what is seen in the tensors, for the record's asked/set/used.
   virtual Json settings() const = 0;
+  /// Bytes of each gradient bucket as planned now; empty for one rank.
+  virtual std::vector<std::int64_t> bucket_bytes() const { return {}; }
+
+  /// Marks of the phases of every step from now on; nullptr: none.
+  void set_marks(StepMarks* marks) { marks_ = marks; }
+
+ protected:
+  void mark(const char* phase) {
+    if (marks_ != nullptr) marks_->phase(phase);
+  }
+
+ private:
+  StepMarks* marks_ = nullptr;
 };
 
 /// Phase `build`: model, data and optimizer of an eager cell on the device; `group` is null for one rank.
@@ -33,6 +47,7 @@ class EagerProgram final : public StepProgram {
   void wrap(RankGroup& group);
   torch::Tensor step() override;
   Json settings() const override;
+  std::vector<std::int64_t> bucket_bytes() const override;
 
  private:
   struct State;

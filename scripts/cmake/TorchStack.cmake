@@ -2,6 +2,7 @@
 # architectures. Looks for a Python that has Torch: -DSTEPGAUGE_PYTHON, then .venv, then python3 on PATH.
 #   torch_stack::cpu     libtorch_cpu, libc10 and the C++ headers
 #   torch_stack::cuda    libtorch_cuda, libc10_cuda, CUDA runtime and NCCL headers (only where all of them are)
+#   torch_stack::cupti   CUPTI (only where it is)
 #   torch_stack::python  libtorch_python and an embeddable libpython (only where both are)
 foreach(candidate "${STEPGAUGE_PYTHON}" "${CMAKE_SOURCE_DIR}/.venv/bin/python" python3)
   if(NOT candidate)
@@ -18,7 +19,7 @@ if(NOT STEPGAUGE_TORCH_PYTHON)
   message(STATUS "stepgauge: no Python with Torch found (./scripts/setup brings one): stepgauge-worker is not built")
   return()
 endif()
-foreach(key executable torch_dir torch_version cxx11_abi nvidia_dirs cuda_include nccl_include cudart python_include libpython)
+foreach(key executable torch_dir torch_version cxx11_abi nvidia_dirs cuda_include nccl_include cupti_include cupti cudart python_include libpython)
   string(JSON TORCH_STACK_${key} GET "${torch_facts}" ${key})
 endforeach()
 message(STATUS "stepgauge: Torch ${TORCH_STACK_torch_version} in ${TORCH_STACK_torch_dir}")
@@ -52,6 +53,14 @@ if(TORCH_STACK_cuda_include AND TORCH_STACK_nccl_include AND TORCH_STACK_cudart 
   target_compile_definitions(torch_stack::cuda INTERFACE USE_C10D_NCCL)
   target_link_libraries(torch_stack::cuda INTERFACE torch_stack::cpu
     "-Wl,--no-as-needed" ${lib}/libtorch_cuda.so ${lib}/libc10_cuda.so ${TORCH_STACK_cudart} "-Wl,--as-needed" ${CMAKE_DL_LIBS})
+  if(TORCH_STACK_cupti AND TORCH_STACK_cupti_include)
+    # The library that Torch itself loads: one process, one CUPTI.
+    add_library(torch_stack::cupti INTERFACE IMPORTED GLOBAL)
+    target_include_directories(torch_stack::cupti SYSTEM INTERFACE ${TORCH_STACK_cuda_include} ${TORCH_STACK_cupti_include})
+    target_link_libraries(torch_stack::cupti INTERFACE ${TORCH_STACK_cupti})
+  else()
+    message(STATUS "stepgauge: no CUPTI: cuda cells are timed, but not traced")
+  endif()
   message(STATUS "stepgauge: CUDA headers in ${TORCH_STACK_cuda_include}, NCCL headers in ${TORCH_STACK_nccl_include}")
 else()
   message(STATUS "stepgauge: no CUDA toolkit or NCCL headers: CPU-only worker")

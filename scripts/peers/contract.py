@@ -39,6 +39,7 @@ class Rank:
 
     def __init__(self) -> None:
         self.record_path = required("STEPGAUGE_RECORD")
+        self.trace_path = os.environ.get("STEPGAUGE_TRACE")
         self.launch = whole_number("STEPGAUGE_LAUNCH", os.environ.get("STEPGAUGE_LAUNCH", "0"))
         self.rank = whole_number("RANK", os.environ.get("RANK", "0"))
         self.world_size = whole_number("WORLD_SIZE", os.environ.get("WORLD_SIZE", "1"))

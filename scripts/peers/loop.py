@@ -93,6 +93,7 @@ class Result:
     last_loss: torch.Tensor | None = None
     first_step_peaks: dict = dataclasses.field(default_factory=dict)
     steady_peaks: dict = dataclasses.field(default_factory=dict)
+    trace_step_ms: list[float] = dataclasses.field(default_factory=list)
 
 
 class Loop:
@@ -108,10 +109,12 @@ class Loop:
         self._index = 0
         self.result = Result()
 
-    def run(self) -> Result:
+    def run(self, trace_path: str | None = None) -> Result:
         self._first_step()
         self._warm_up()
         self._steady_steps()
+        if trace_path and self._measure.get("trace_steps", 0) > 0:
+            self._traced_steps(trace_path)
         return self.result
 
     def _first_step(self) -> None:
@@ -151,6 +154,27 @@ class Loop:
         self.result.measured_s = time.perf_counter() - start
         self.result.steady_peaks = self._device.peaks()
         self.result.step_ms += taken
+
+    def _traced_steps(self, path: str) -> None:
+        """A pass of its own under torch.profiler, whose trace file the harness reads like its own worker's."""
+        from torch.profiler import ProfilerActivity, profile, record_function
+
+        self._progress.phase("trace")
+        count = self._measure["trace_steps"]
+        activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if self._device.cuda else [])
+        with profile(activities=activities) as profiler:
+            for _ in range(2):  # the profiler's own first use
+                self._step()
+            clock = self._device.clock(count + 1)
+            clock.mark(0)
+            for i in range(count):
+                with record_function(f"ProfilerStep#{i}"):
+                    self._step()
+                clock.mark(i + 1)
+            clock.drain(count, lambda done: None)
+            self._device.synchronize()
+        profiler.export_chrome_trace(path)
+        self.result.trace_step_ms = [clock.elapsed_ms(i) for i in range(count)]
 
     def _step(self) -> None:
         loss = self._train()

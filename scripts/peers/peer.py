@@ -121,6 +121,8 @@ def keep_loop(record: dict, result, device) -> None:
     record["first_step_s"] = result.first_step_s if result.step_ms else None
     record["memory"] = {"first_step": result.first_step_peaks, "steady": result.steady_peaks, "outside_mib": None,
                         "method": device.memory_method()}
+    if result.trace_step_ms:
+        record["trace"] = {"steps": len(result.trace_step_ms), "step_ms": result.trace_step_ms}
 
 
 def run(rank: contract.Rank, record: dict, progress: contract.Progress) -> None:
@@ -149,7 +151,7 @@ def run(rank: contract.Rank, record: dict, progress: contract.Progress) -> None:
     phases.end()
     measured = loop.Loop(trainer.step, rank.cell["measure"], room, progress, lambda conditions: any_rank(rank, device, conditions))
     try:
-        result = measured.run()
+        result = measured.run(rank.trace_path)
     finally:
         keep_loop(record, measured.result, room)
     progress.phase("finish")

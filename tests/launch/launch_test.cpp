@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <csignal>
+#include <map>
 
 #include "launch_support.hpp"
 
@@ -43,6 +45,27 @@ TEST_F(Launch, AGoodWorkerIsOkWithEveryNumber) {
   EXPECT_FALSE(outcome.evidence.contains("notes")) << outcome.evidence.dump();
   EXPECT_FALSE(outcome.evidence.contains("left_behind"));
   EXPECT_EQ(cell_from_json(parse_json(slurp(folder() / "launch4/cell.json"), "cell"), "cell").hash, cell.hash);
+}
+
+TEST_F(Launch, TellsOfEveryRankThatRunsAndWhenItMeasured) {
+  std::vector<std::pair<int, pid_t>> started;
+  LaunchRequest request;
+  request.cell = small_cell(2);
+  request.command = {stub_path(), "--realtime", "--step-ms", "2"};
+  request.folder = folder() / "launch0";
+  request.on_rank_started = [&](int rank, pid_t pid) { started.emplace_back(rank, pid); };
+  const auto before = std::chrono::steady_clock::now();
+  const auto outcome = local_launcher()->launch(request, {});
+  EXPECT_GE(outcome.began, before);
+  ASSERT_EQ(outcome.ranks.size(), 2u);
+  for (const auto& rank : outcome.ranks) {
+    EXPECT_THAT(started, Contains(std::make_pair(rank.rank, rank.pid)));
+    EXPECT_GT(rank.minor_faults, 0);
+    std::map<std::string, double> at_s;
+    for (const auto& phase : rank.phases) at_s[phase.phase] = phase.at_s;
+    EXPECT_GE(at_s.at("finish") - at_s.at("measure"), 0.02) << "20 steps of 2 ms, and the clock of a busy machine";
+    EXPECT_LE(at_s.at("finish"), rank.ended_s);
+  }
 }
 
 TEST_F(Launch, RanksMeetOverTheSocketThatWasOpenedForThem) {

@@ -50,6 +50,19 @@ TEST(ProgressParser, ReadsLinesHoweverTheyAreCut) {
   EXPECT_EQ(parser.step(), 2);
 }
 
+TEST(ProgressParser, KeepsWhenEachPhaseBeganAndNotWithoutEnd) {
+  ProgressParser parser;
+  parser.feed("phase build\nphase wr", 1.5);
+  parser.feed("ap\nstep 1\n", 2.5);
+  ASSERT_EQ(parser.phases().size(), 2u);
+  EXPECT_EQ(parser.phases()[0].phase, "build");
+  EXPECT_EQ(parser.phases()[0].at_s, 1.5);
+  EXPECT_EQ(parser.phases()[1].phase, "wrap");
+  EXPECT_EQ(parser.phases()[1].at_s, 2.5);
+  for (int i = 0; i < 1000; ++i) parser.feed("phase again\n", 3);
+  EXPECT_EQ(parser.phases().size(), 64u);
+}
+
 TEST(ProgressParser, NonsenseChangesNothing) {
   ProgressParser parser;
   parser.feed("step 7\n");

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "contract/health.hpp"
 #include "contract/schemas.hpp"
 #include "store/baseline.hpp"
 #include "support.hpp"
@@ -50,6 +51,18 @@ class Schemas : public Scratch {
   }
 };
 
+HealthSamples full_health() {
+  HealthSamples health;
+  health.period_s = 0.25;
+  DeviceSample gpu{-0.1, 1980.0, 3201.0, 312.5, 41.0, 600.0, throttle::hardware_thermal, 0, {}};
+  gpu.processes = {{100, 5000.0, ProcessOwner::launch}, {200, std::nullopt, ProcessOwner::unseen}};
+  health.devices.push_back({0, "GPU-f0", 1980, {gpu, {}}, std::vector<XidEvent>{{1.5, 79}}});
+  health.devices_absent = "NVML has no GPU 1";
+  health.host = {{-0.1, CpuTicks{0, 100}, 1}, {0.25, std::nullopt, std::nullopt}};
+  health.ranks = {{0, 4711, {{0.25, 1, 2, 3, 4}, {0.5, std::nullopt, std::nullopt, 3, 4}}}};
+  return health;
+}
+
 LaunchRecord full_record(const Cell& cell) {
   auto record = measured(cell, {{"throughput", {101.5}}, {"peak_memory", {5000}}}).launches.at(0);
   record.metrics["mfu"] = {std::nullopt, "", "no peak known"};
@@ -61,12 +74,15 @@ LaunchRecord full_record(const Cell& cell) {
   rank.measured_from = 1;
   rank.first_step_s = 0.05;
   rank.memory_steady.allocated_mib = 5000;
-  rank.detail = {
-      {"losses", {2.5, nullptr}}, {"software", {{"torch", "2.11.0"}}}, {"environment", {{"NCCL_DEBUG", "INFO"}}}};
+  rank.detail = {{"losses", {2.5, nullptr}},
+                 {"usage", {{"involuntary_switches", 12}, {"user_s", 1.5}}},
+                 {"software", {{"torch", "2.11.0"}}},
+                 {"environment", {{"NCCL_DEBUG", "INFO"}}}};
   record.detail = {{"ranks", Json::array({to_json(rank)})},
                    {"samples", {{"step_ms", {50, 10, 10.5}}}},
                    {"window", {{"begin", 1}, {"end", 3}, {"steady", true}}},
                    {"evidence", Json::object()},
+                   {"health", to_json(full_health())},
                    {"notes", Json::array()}};
   return record;
 }
@@ -88,6 +104,14 @@ TEST_F(Schemas, Records) {
   EXPECT_FALSE(broken([](Json& j) { j["metrics"]["throughput"]["value"] = nullptr; }));
   EXPECT_FALSE(broken([](Json& j) { j["ranks"][0]["step_ms"][0] = -1; }));
   EXPECT_FALSE(broken([](Json& j) { j.erase("metrics"); }));
+  EXPECT_FALSE(broken([](Json& j) { j["ranks"][0]["usage"]["minor_faults"] = -1; }));
+  EXPECT_FALSE(broken([](Json& j) { j["ranks"][0]["usage"]["surprise"] = 1; }));
+  EXPECT_FALSE(broken([](Json& j) { j["health"]["surprise"] = 1; }));
+  EXPECT_FALSE(broken([](Json& j) { j["health"]["devices"][0]["samples"]["fan_percent"] = Json::array(); }));
+  EXPECT_FALSE(broken([](Json& j) { j["health"]["devices"][0]["samples"].erase("t_s"); }));
+  EXPECT_FALSE(broken([](Json& j) { j["health"]["devices"][0]["processes"][0]["owner"] = "me"; }));
+  EXPECT_FALSE(broken([](Json& j) { j["health"]["host"]["samples"]["steal_percent"][0] = "0"; }));
+  EXPECT_FALSE(broken([](Json& j) { j["health"].erase("period_s"); }));
   EXPECT_FALSE(broken([](Json& j) { j["scope"] = "rank"; }));
   EXPECT_FALSE(valid("record", "{\"schema\":\"stepgauge.record\",\"version\":1,\"scope\":\"launch\"}\n"));
 }

@@ -8,17 +8,6 @@
 namespace stepgauge::report::detail {
 namespace {
 
-std::vector<double> values_of(const CellResults& cell, const std::string& metric, std::string* unit = nullptr) {
-  std::vector<double> out;
-  for (const auto& launch : cell.launches) {
-    const auto found = launch.metrics.find(metric);
-    if (launch.status != Status::ok || found == launch.metrics.end() || !found->second.value) continue;
-    if (unit != nullptr) *unit = found->second.unit;
-    out.push_back(*found->second.value);
-  }
-  return out;
-}
-
 std::string status_of(const CellSummary& summary, const CellResults& cell) {
   if (cell.launches.empty()) return "not run";
   if (summary.ok == summary.launched) return summary.launched < summary.asked ? "partial" : "ok";
@@ -32,6 +21,17 @@ std::string status_of(const CellSummary& summary, const CellResults& cell) {
 }
 
 }  // namespace
+
+std::vector<double> values_of(const CellResults& cell, const std::string& metric, std::string* unit) {
+  std::vector<double> out;
+  for (const auto& launch : cell.launches) {
+    const auto found = launch.metrics.find(metric);
+    if (launch.status != Status::ok || found == launch.metrics.end() || !found->second.value) continue;
+    if (unit != nullptr) *unit = found->second.unit;
+    out.push_back(*found->second.value);
+  }
+  return out;
+}
 
 CellSummary summarise(const CellResults& cell) {
   CellSummary out;

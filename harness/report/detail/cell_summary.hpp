@@ -20,6 +20,9 @@ struct CellSummary {
   std::string status;     ///< "ok", a status, "not run", "partial"
 };
 
+/// The metric's values over the ok launches that have it; `unit`: that of the last one.
+std::vector<double> values_of(const CellResults& cell, const std::string& metric, std::string* unit = nullptr);
+
 CellSummary summarise(const CellResults& cell);
 
 /// Cells by unit of throughput, one table each; cells without a number stand in the first one.

@@ -4,9 +4,11 @@
 #include <ATen/cuda/Sleep.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
+#include <torch/csrc/cuda/memory_snapshot.h>
 #include <cstdlib>
 #include <thread>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
@@ -89,6 +91,40 @@ class CudaRoom final : public DeviceRoom {
             static_cast<double>(stats.active_bytes[aggregate].peak) / mib,
             static_cast<double>(stats.reserved_bytes[aggregate].peak) / mib};
   }
+  MemoryPeaks current_memory() const override {
+    const auto stats = allocator::getDeviceStats(index_);
+    return {static_cast<double>(stats.allocated_bytes[aggregate].current) / mib,
+            static_cast<double>(stats.active_bytes[aggregate].current) / mib,
+            static_cast<double>(stats.reserved_bytes[aggregate].current) / mib};
+  }
+  std::optional<std::int64_t> allocations() const override {
+    return allocator::getDeviceStats(index_).allocation[aggregate].allocated;
+  }
+  std::optional<std::int64_t> allocation_retries() const override {
+    return allocator::getDeviceStats(index_).num_alloc_retries;
+  }
+  std::optional<double> largest_free_mib() const override {
+    std::size_t largest = 0;
+    for (const auto& segment : allocator::snapshot().segments) {
+      for (const auto& block : segment.blocks) {
+        if (!block.active) largest = std::max(largest, block.size);
+      }
+    }
+    return static_cast<double>(largest) / mib;
+  }
+  void keep_memory_history() override { torch::cuda::_record_memory_history("all", "all", "all"); }
+  std::string memory_history() const override { return torch::cuda::_memory_snapshot_pickled(); }
+
+  std::unique_ptr<DeviceTracer> make_tracer() override {
+    if (marks_ == nullptr) C10_CUDA_CHECK(cudaMalloc(&marks_, mark_bytes));
+    return make_cupti_tracer();
+  }
+  void mark(std::uint32_t code) override {
+    const auto status =
+        memset_words()(reinterpret_cast<CUdeviceptr>(marks_), code, 1, at::cuda::getCurrentCUDAStream(index_).stream());
+    TORCH_CHECK(status == CUDA_SUCCESS, "cuMemsetD32Async failed with error ", static_cast<int>(status));
+  }
+
   std::string memory_method() const override {
     return "CUDA caching allocator; outside: cudaMemGetInfo - reserved - reading before the run";
   }
@@ -163,6 +199,20 @@ class CudaRoom final : public DeviceRoom {
   }
 
  private:
+  using MemsetWords = CUresult (*)(CUdeviceptr, unsigned int, std::size_t, CUstream);
+
+  /// The driver's memset: the runtime's knows bytes only, and a mark needs a value of its own.
+  static MemsetWords memset_words() {
+    static const auto function = [] {
+      void* found = nullptr;
+      cudaDriverEntryPointQueryResult result{};
+      C10_CUDA_CHECK(cudaGetDriverEntryPointByVersion("cuMemsetD32Async", &found, 12000, cudaEnableDefault, &result));
+      TORCH_CHECK(result == cudaDriverEntryPointSuccess, "the driver has no cuMemsetD32Async");
+      return reinterpret_cast<MemsetWords>(found);
+    }();
+    return function;
+  }
+
   /// Cycles of the spinning kernel per millisecond at the clock of now; called between warm-up and
   /// measurement, never inside.
   void calibrate_spin() {
@@ -179,6 +229,8 @@ class CudaRoom final : public DeviceRoom {
   cudaDeviceProp properties_{};
   std::optional<double> before_mib_;
   double cycles_per_ms_ = 0;
+  static constexpr std::size_t mark_bytes = 256;
+  void* marks_ = nullptr;  ///< what marks are written to; outside the allocator, made for the traced pass
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
+#include "worker/parallel/recording_backend.hpp"
+
 namespace stepgauge::worker {
 namespace {
 
@@ -17,10 +19,12 @@ c10::intrusive_ptr<c10d::Store> connect(const RankEnvironment& environment) {
 
 }  // namespace
 
-RankGroup::RankGroup(const RankEnvironment& environment, DeviceRoom& room) : room_(room) {
+RankGroup::RankGroup(const RankEnvironment& environment, DeviceRoom& room, TraceLog& log) : room_(room) {
   store_ = connect(environment);
   const auto prefixed = c10::make_intrusive<c10d::PrefixStore>("group", store_);
-  backend_ = room.make_backend(prefixed, environment.rank, environment.world_size);
+  const bool on_host = room.device().is_cpu();
+  backend_ = c10::make_intrusive<RecordingBackend>(
+      room.make_backend(prefixed, environment.rank, environment.world_size), log, on_host);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(prefixed, environment.rank, environment.world_size);
   group_->setBackend(room.device().type(), room.backend_type(), backend_);
   group_->setDefaultBackend(room.backend_type());

@@ -8,6 +8,7 @@
 
 #include "worker/device.hpp"
 #include "worker/rank_environment.hpp"
+#include "worker/trace/trace_log.hpp"
 
 namespace stepgauge::worker {
 
@@ -15,7 +16,8 @@ class RankGroup {
  public:
   /// Connects to the store (rank 0 serves it on the socket it was handed), makes the backend and runs one
   /// all-reduce, so that lazy communicators belong to rendezvous and not to the first step.
-  RankGroup(const RankEnvironment& environment, DeviceRoom& room);
+  /// What the group does while `log` records is recorded there; `log` outlives the group.
+  RankGroup(const RankEnvironment& environment, DeviceRoom& room, TraceLog& log);
 
   const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
 

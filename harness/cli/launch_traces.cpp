@@ -1,0 +1,51 @@
+#include "cli/launch_traces.hpp"
+
+#include <fmt/format.h>
+
+#include "contract/json_io.hpp"
+#include "launch/launcher.hpp"
+#include "trace/align.hpp"
+#include "trace/merge.hpp"
+#include "trace/reader.hpp"
+
+namespace stepgauge::cli {
+
+LaunchTraces read_launch_traces(const std::filesystem::path& folder, int ranks) {
+  LaunchTraces out;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto trace = folder / launch::trace_file_name(rank);
+    const auto log = folder / launch::nccl_log_name(rank);
+    try {
+      if (std::filesystem::exists(trace)) {
+        for (auto& timeline : trace::read_trace(trace.string())) out.timelines.push_back(std::move(timeline));
+      }
+      if (std::filesystem::exists(log)) {
+        const auto channels = summary::nccl_channels(read_text_file(log.string()));
+        out.channels.insert(out.channels.end(), channels.begin(), channels.end());
+      }
+    } catch (const std::exception& error) {
+      out.error = error.what();
+    }
+  }
+  if (!out.error.empty()) out.timelines.clear();
+  return out;
+}
+
+std::string settle_launch_traces(const std::filesystem::path& folder, LaunchTraces& traces, int ranks, bool keep) {
+  if (!keep) {
+    std::error_code ignored;
+    for (int rank = 0; rank < ranks; ++rank) std::filesystem::remove(folder / launch::trace_file_name(rank), ignored);
+    return "";
+  }
+  if (traces.timelines.empty()) return "";
+  try {
+    const auto alignment = trace::align(traces.timelines);
+    if (alignment) trace::apply(*alignment, traces.timelines);
+    trace::write_merged((folder / "merged.trace.json.gz").string(), traces.timelines, alignment);
+  } catch (const std::exception& error) {
+    return fmt::format("the merged trace cannot be written: {}", error.what());
+  }
+  return "";
+}
+
+}  // namespace stepgauge::cli

@@ -1,0 +1,194 @@
+#include "summary/effective.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace stepgauge::summary {
+namespace {
+
+/// `ranks[0].settings.<part>.<key>` as text; empty where it is not there.
+std::string setting_text(const std::vector<RankRecord>& ranks, const char* part, const char* key) {
+  if (ranks.empty()) return "";
+  const auto& detail = ranks.front().detail;
+  const auto settings = detail.find("settings");
+  if (settings == detail.end() || !settings->is_object() || !settings->contains(part)) return "";
+  const auto& values = settings->at(part);
+  if (!values.is_object() || !values.contains(key)) return "";
+  const auto& value = values.at(key);
+  return value.is_string() ? value.get<std::string>() : value.is_null() ? "none" : value.dump();
+}
+
+using TypeCounts = std::map<std::string, std::int64_t>;
+
+/// Calls of matrix products, convolutions and attention by type, over the operators whose name starts with `prefix`.
+TypeCounts operator_types(const std::vector<RankRecord>& ranks, std::string_view prefix) {
+  TypeCounts counts;
+  if (ranks.empty()) return counts;
+  const auto settings = ranks.front().detail.value("settings", Json::object());
+  const auto used = settings.value("used", Json::object());
+  const auto operators = used.value("operator_types", Json::object());
+  for (const auto& [name, types] : operators.items()) {
+    if (name.compare(0, prefix.size(), prefix) != 0) continue;
+    for (const auto& [type, count] : types.items()) counts[type] += count.get<std::int64_t>();
+  }
+  return counts;
+}
+
+std::string most_common(const TypeCounts& counts) {
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? "" : most->first;
+}
+
+/// TF32 kernels of cuBLAS, cuDNN and CUTLASS say so in their names.
+bool is_tf32_kernel(const std::string& name) {
+  return name.find("tf32") != std::string::npos || name.find("s1688") != std::string::npos ||
+         name.find("TF32") != std::string::npos;
+}
+
+bool any_kernel(const std::vector<trace::RankTimeline>& timelines, bool (*matches)(const std::string&)) {
+  return std::any_of(timelines.begin(), timelines.end(), [&](const trace::RankTimeline& timeline) {
+    return std::any_of(timeline.names.begin(), timeline.names.end(), matches);
+  });
+}
+
+std::string operator_type_of(const std::string& precision) {
+  if (precision == "bf16" || precision == "bf16_pure") return "BFloat16";
+  if (precision == "fp16") return "Half";
+  return "Float";
+}
+
+Setting judge_precision(const Cell& cell, const std::vector<RankRecord>& ranks,
+                        const std::vector<trace::RankTimeline>& timelines) {
+  Setting out{"precision", cell.precision, "", "", false};
+  const auto autocast = setting_text(ranks, "set", "autocast");
+  const auto parameters = setting_text(ranks, "used", "parameter_type");
+  if (!autocast.empty()) out.set = fmt::format("autocast {}, parameters {}", autocast, parameters);
+  const auto type = most_common(operator_types(ranks, "aten::"));
+  if (type.empty()) return out;
+  out.used = type;
+  out.ineffective = type != operator_type_of(cell.precision);
+  const bool device = !timelines.empty() && !timelines.front().host_time;
+  if (type == "Float" && device) {
+    const bool tf32 = any_kernel(timelines, is_tf32_kernel);
+    out.used += tf32 ? ", TF32 kernels" : ", no kernel named TF32";
+    if (cell.precision == "fp32" && tf32) out.ineffective = true;
+  }
+  return out;
+}
+
+std::string wanted_transport(const std::string& asked) {
+  if (asked == "p2p_off") return "shm";
+  return asked;
+}
+
+/// "auto" takes what there is; P2P switched off may end in shared memory or, without it, in sockets.
+bool transport_took(const std::string& asked, const std::map<std::string, int>& used) {
+  if (asked == "auto") return true;
+  if (asked == "p2p_off") return used.count("p2p") == 0;
+  return used.size() == 1 && used.count(wanted_transport(asked)) == 1;
+}
+
+Setting judge_transport(const Cell& cell, const std::vector<RankRecord>& ranks,
+                        const std::vector<NcclChannel>& channels) {
+  Setting out{"transport", cell.ddp.transport, "", "", false};
+  if (!ranks.empty()) {
+    std::vector<std::string> variables;
+    const auto seen = ranks.front().detail.value("environment", Json::object());
+    for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_NET", "NCCL_IB_DISABLE"}) {
+      if (seen.contains(name)) variables.push_back(fmt::format("{}={}", name, seen.value(name, "")));
+    }
+    out.set = fmt::format("{}", fmt::join(variables, " "));
+  }
+  const auto used = transports_used(channels);
+  if (used.empty()) return out;
+  std::vector<std::string> parts;
+  for (const auto& [family, count] : used) parts.push_back(fmt::format("{} ({} channels)", family, count));
+  out.used = fmt::format("{}", fmt::join(parts, ", "));
+  out.ineffective = !transport_took(cell.ddp.transport, used);
+  return out;
+}
+
+/// Buckets as planned against the collectives of the traced steps.
+Setting judge_buckets(const Cell& cell, const std::vector<RankRecord>& ranks,
+                      const std::vector<trace::RankTimeline>& timelines) {
+  Setting out{"buckets", fmt::format("{:g} MiB, first {:g} MiB", cell.ddp.bucket_cap_mb, cell.ddp.first_bucket_mb), "",
+              "", false};
+  const auto planned = setting_text(ranks, "used", "bucket_bytes");
+  if (planned.empty() || timelines.empty() || timelines.front().steps.empty()) return out;
+  const auto bytes = Json::parse(planned).get<std::vector<std::int64_t>>();
+  std::int64_t sum = 0;
+  for (const auto one : bytes) sum += one;
+  out.set = fmt::format("{} buckets, {} bytes a step", bytes.size(), sum);
+  const auto steps = static_cast<std::int64_t>(timelines.front().steps.size());
+  std::int64_t seen = 0, seen_bytes = 0;
+  for (const auto& collective : timelines.front().collectives) {
+    const auto at = collective.host.begin;
+    if (collective.bucket < 0 || timelines.front().phases.empty()) continue;
+    if (at < timelines.front().phases.front().time.begin) continue;  // steps before the marks
+    ++seen;
+    seen_bytes += collective.bytes;
+  }
+  if (seen == 0) return out;
+  out.used = fmt::format("{:g} collectives, {:g} bytes a step", static_cast<double>(seen) / static_cast<double>(steps),
+                         static_cast<double>(seen_bytes) / static_cast<double>(steps));
+  out.ineffective = seen != steps * static_cast<std::int64_t>(bytes.size()) || seen_bytes != steps * sum;
+  return out;
+}
+
+/// Which attention ran: "flash", "efficient", "cudnn", "math", as PyTorch names its kernels.
+Setting note_attention(const std::vector<RankRecord>& ranks) {
+  Setting out{"attention", "", "", "", false};
+  for (const char* kind : {"flash", "efficient", "cudnn", "fused", "math", "attention_math"}) {
+    if (!operator_types(ranks, fmt::format("aten::_scaled_dot_product_{}", kind)).empty()) {
+      out.used = std::string(kind) == "attention_math" ? "math" : kind;
+      return out;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Setting> judge_settings(const Cell& cell, const std::vector<RankRecord>& ranks,
+                                    const std::vector<trace::RankTimeline>& timelines,
+                                    const std::vector<NcclChannel>& channels) {
+  std::vector<Setting> out{judge_precision(cell, ranks, timelines)};
+  Setting format{"memory_format", cell.memory_format, "", setting_text(ranks, "used", "memory_format"), false};
+  format.ineffective = !format.used.empty() && format.used != cell.memory_format;
+  out.push_back(format);
+  if (cell.ddp.ranks > 1) {
+    if (cell.ddp.backend == "nccl") out.push_back(judge_transport(cell, ranks, channels));
+    out.push_back(judge_buckets(cell, ranks, timelines));
+  }
+  if (auto attention = note_attention(ranks); !attention.used.empty()) out.push_back(std::move(attention));
+  return out;
+}
+
+std::string ineffective_reason(const std::vector<Setting>& settings) {
+  std::vector<std::string> parts;
+  for (const auto& one : settings) {
+    if (one.ineffective)
+      parts.push_back(fmt::format("{}: asked {}, set {}, used {}", one.name, one.asked,
+                                  one.set.empty() ? "unknown" : one.set, one.used));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+Json to_json(const std::vector<Setting>& settings) {
+  auto out = Json::object();
+  for (const auto& one : settings) {
+    Json item = Json::object();
+    if (!one.asked.empty()) item["asked"] = one.asked;
+    if (!one.set.empty()) item["set"] = one.set;
+    if (!one.used.empty()) item["used"] = one.used;
+    item["ineffective"] = one.ineffective;
+    out[one.name] = item;
+  }
+  return out;
+}
+
+}  // namespace stepgauge::summary

@@ -1,0 +1,30 @@
+#pragma once
+// Asked, set, used: whether what a cell asked for is what the hardware did.
+#include <string>
+#include <vector>
+
+#include "contract/cell.hpp"
+#include "contract/record.hpp"
+#include "summary/nccl_log.hpp"
+#include "trace/timeline.hpp"
+
+namespace stepgauge::summary {
+
+/// One setting with its three values as text; `used` is empty when nobody could see it.
+struct Setting {
+  std::string name;  ///< precision, transport, memory_format, buckets, attention
+  std::string asked, set, used;
+  bool ineffective = false;  ///< used is known and is not what was asked for
+};
+
+/// `channels`: of all ranks' NCCL logs; empty when there are none.
+std::vector<Setting> judge_settings(const Cell& cell, const std::vector<RankRecord>& ranks,
+                                    const std::vector<trace::RankTimeline>& timelines,
+                                    const std::vector<NcclChannel>& channels);
+
+/// "precision: asked bf16, set autocast BFloat16, used Float" for each that did not take, joined; empty when all did.
+std::string ineffective_reason(const std::vector<Setting>& settings);
+
+Json to_json(const std::vector<Setting>& settings);
+
+}  // namespace stepgauge::summary

@@ -1,0 +1,28 @@
+#pragma once
+// From the ranks' traced passes to metrics: the breakdown of docs/metrics.md, or the reason why there is none.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "contract/cell.hpp"
+#include "contract/record.hpp"
+#include "trace/timeline.hpp"
+
+namespace stepgauge::summary {
+
+struct TimelineSummary {
+  std::map<std::string, double> metrics;      ///< in the units of the catalogue
+  std::map<std::string, std::string> absent;  ///< metric -> reason, for single ones that do not apply
+  std::string why_none;                       ///< not empty: no metric of the timeline can be had
+  Json detail = Json::object();               ///< the launch record's "timeline"
+};
+
+/// Names of the metrics that come from the traced pass.
+const std::vector<std::string>& timeline_metrics();
+
+/// `timelines`: one a rank, as read; they are cleaned of impossible records and put on one clock here. `steady_ms`: the
+/// untraced steady steps of the slowest rank; their median over the traced steps' is trace_overhead.
+TimelineSummary summarise_timelines(std::vector<trace::RankTimeline>& timelines, const std::vector<RankRecord>& ranks,
+                                    const std::vector<double>& steady_ms);
+
+}  // namespace stepgauge::summary

@@ -1,0 +1,33 @@
+#pragma once
+// The text of a file that may be gzip, piece by piece.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace stepgauge::trace::detail {
+
+class ByteSource {
+ public:
+  /// Opens a regular file. Throws TraceError for anything else.
+  explicit ByteSource(const std::string& path);
+  ~ByteSource();
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+
+  /// Up to `size` bytes of text; 0 only at the end. Throws TraceError for gzip data that are damaged, cut off or
+  /// followed by something else.
+  std::size_t read(char* into, std::size_t size);
+
+  const std::string& path() const { return path_; }
+  /// The text is inflated: its offsets are not the file's.
+  bool gzip() const;
+
+ private:
+  struct State;
+  std::string path_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace stepgauge::trace::detail

@@ -1,0 +1,13 @@
+#pragma once
+// Where a step program says which phase it is in. No marks (nullptr): nothing is done and nothing is paid.
+
+namespace stepgauge::worker {
+
+class StepMarks {
+ public:
+  virtual ~StepMarks() = default;
+  /// A phase begins ("input", "forward", "backward", "optimizer"); the one before it ends. `name` outlives the marks.
+  virtual void phase(const char* name) = 0;
+};
+
+}  // namespace stepgauge::worker

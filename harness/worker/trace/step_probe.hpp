@@ -1,0 +1,43 @@
+#pragma once
+// A few steps between the measured ones and the traced ones, neither timed nor traced: memory phase by phase, and the
+// types that the heavy operators really see.
+#include <ATen/record_function.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "worker/device.hpp"
+#include "worker/trace/step_marks.hpp"
+
+namespace stepgauge::worker {
+
+class StepProbe final : public StepMarks {
+ public:
+  explicit StepProbe(DeviceRoom& room) : room_(room) {}
+
+  void begin_step();
+  void phase(const char* name) override;
+  void end_step();
+
+  /// {"phases": [{"phase", "allocated_mib" (at its end), "peak_mib" (inside it), "reserved_mib"}],
+  ///  "allocations_per_step", "retries", "largest_free_mib"} of the last probed step; fields that the allocator does
+  /// not know are left out.
+  Json memory() const;
+
+  /// {"aten::mm": {"BFloat16": 42}, ...}: matrix products, convolutions and attention of the last probed step, by the
+  /// type of their first tensor.
+  Json operator_types() const;
+
+ private:
+  void close_phase();
+
+  DeviceRoom& room_;
+  std::string current_;
+  Json phases_ = Json::array();
+  std::map<std::string, std::map<std::string, int>> types_;
+  std::optional<std::int64_t> allocations_before_, allocations_;
+  at::CallbackHandle observer_ = 0;
+};
+
+}  // namespace stepgauge::worker
