@@ -1,11 +1,20 @@
 // What it costs to analyse a trace of a million activities.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <stdlib.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 
+#include "contract/trace_file.hpp"
 #include "trace/breakdown.hpp"
 #include "trace/classify.hpp"
+#include "trace/diff.hpp"
+#include "trace/reader.hpp"
+#include "trace/show.hpp"
 
 namespace {
 
@@ -76,6 +85,98 @@ void break_down_1m(benchmark::State& state) {
   }
 }
 BENCHMARK(break_down_1m)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+/// Half a million kernels and the calls that launched them, in a hundred steps with phases.
+void write_large_trace(const std::string& path) {
+  stepgauge::TraceFileWriter file(
+      path, 1'700'000'000'000'000'000,
+      {{"schemaVersion", 1},
+       {"stepgauge", {{"trace_version", 1}, {"timeline", "device"}, {"rank", 0}, {"world_size", 1}}}});
+  std::string args, name;
+  const auto base = 1'700'000'000'000'000'000LL;
+  for (int step = 0; step < 100; ++step) {
+    const auto begin = base + step * 50'000'000LL;
+    file.complete("gpu_user_annotation", fmt::format("ProfilerStep#{}", step), 0, 7, begin, begin + 50'000'000);
+    file.complete("user_annotation", "forward", 1, 1, begin, begin + 20'000'000);
+    file.complete("user_annotation", "backward", 1, 1, begin + 20'000'000, begin + 50'000'000);
+    for (int i = 0; i < 5000; ++i) {
+      const auto at = begin + i * 10'000LL;
+      const int correlation = step * 5000 + i + 1;
+      args.clear();
+      fmt::format_to(std::back_inserter(args), "{{\"correlation\":{}}}", correlation);
+      file.complete("cuda_runtime", "cudaLaunchKernel", 1, 1, at, at + 4'000, args);
+      args.clear();
+      fmt::format_to(std::back_inserter(args),
+                     "{{\"device\":0,\"stream\":7,\"correlation\":{},\"grid\":[{},1,1],\"block\":[128,1,1],"
+                     "\"registers per thread\":32,\"shared memory\":0}}",
+                     correlation, i);
+      name.clear();
+      fmt::format_to(
+          std::back_inserter(name),
+          "void at::native::vectorized_elementwise_kernel<4, at::native::Functor{}<float>, std::array<char*, "
+          "3ul> >(int, at::native::Functor{}<float>, std::array<char*, 3ul>)",
+          i % 400, i % 400);
+      file.complete("kernel", name, 0, 7, at + 5'000, at + 9'000 + i % 900, args);
+    }
+  }
+  file.close();
+}
+
+class LargeFile {
+ public:
+  LargeFile() {
+    std::string pattern = std::filesystem::temp_directory_path() / "stepgauge-bench-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    write_large_trace(path());
+  }
+  ~LargeFile() { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_ / "rank0.trace.json.gz"; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// Largest resident size since the last reset, MiB.
+double peak_mib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word != "VmHWM:") continue;
+    double kib = 0;
+    status >> kib;
+    return kib / 1024;
+  }
+  return 0;
+}
+
+void reset_peak() {
+  std::ofstream("/proc/self/clear_refs") << 5;
+}
+
+/// A million events, deflated. Target: at most 2 s.
+void write_trace_1m(benchmark::State& state) {
+  for (auto _ : state) LargeFile();
+}
+BENCHMARK(write_trace_1m)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+/// What `trace show` does with a million events. Targets: at most 2 s and 1 GiB.
+void read_and_show_1m(benchmark::State& state) {
+  const LargeFile file;
+  reset_peak();
+  for (auto _ : state) {
+    const auto shown = view(analyse(file.path(), read_trace(file.path())));
+    if (!shown.reliable() || shown.ranks[0].work.empty()) state.SkipWithError("the trace is not shown");
+  }
+  state.counters["peak_MiB"] = peak_mib();
+}
+BENCHMARK(read_and_show_1m)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+/// Two launches of a million activities compared, once they are read.
+void diff_1m(benchmark::State& state) {
+  const LargeFile file;
+  const auto traces = analyse("a", read_trace(file.path()));
+  for (auto _ : state) benchmark::DoNotOptimize(diff(traces, traces).rows.size());
+}
+BENCHMARK(diff_1m)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 

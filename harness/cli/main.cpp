@@ -86,6 +86,7 @@ int main(int argc, char** argv) {
       "  stepgauge run configs/smoke.yaml --out runs/a     run it\n"
       "  stepgauge baseline save runs/a                    keep it as the reference of this machine\n"
       "  stepgauge compare baseline:smoke runs/b           judge another run against it\n"
+      "  stepgauge trace diff A B                          what differs between the traces of two launches\n"
       "Exit codes: 0 nothing worse, 1 confirmed regression, 2 usage or config error, 3 measurement invalid or failed,\n"
       "            4 inconclusive, 5 baseline missing or not comparable");
   stepgauge::cli::add_list(program);

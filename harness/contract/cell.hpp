@@ -53,7 +53,7 @@ struct CellPerturb {
   double sleep_s = 0;
   std::int64_t extra_memory_mib = 0;  ///< held from build to the end
   // After each step: what `trace diff` has to find.
-  std::int64_t step_sleep_us = 0;  ///< the host sleeps
+  std::int64_t step_sleep_us = 0;  ///< the host waits for the device and sleeps
   std::int64_t step_copy_mib = 0;  ///< a copy on the device
   std::int64_t step_kernels = 0;   ///< that many kernels that no workload uses
   std::optional<CellFault> fault;

@@ -161,6 +161,7 @@ std::string ignored_text(const trace::TraceView& view, const Style& style) {
   }
   if (all.empty()) return "";
   std::vector<std::string> parts;
+  parts.reserve(all.size());
   for (const auto& [category, count] : all) parts.push_back(fmt::format("{} {}", count, printable(category)));
   return paragraph(fmt::format("not read of the file: {}", fmt::join(parts, ", ")), style);
 }

@@ -95,6 +95,10 @@ std::string_view to_string(ActivityKind kind) {
 }
 
 std::string short_name(ActivityKind kind, std::string_view name) {
+  if (kind == ActivityKind::host_op) {
+    constexpr std::string_view engine = "autograd::engine::";
+    return std::string(name.substr(name.starts_with(engine) ? engine.size() : 0));
+  }
   if (kind != ActivityKind::kernel) return std::string(name);
   auto out = Shortening(name.starts_with("void ") ? name.substr(5) : name).run();
   while (!out.empty() && out.back() == ' ') out.pop_back();

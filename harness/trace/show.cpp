@@ -164,7 +164,7 @@ std::vector<std::string> notes_on(const LaunchTraces& traces, const std::vector<
     out.push_back(fmt::format("traces of {} of {} ranks are here", traces.ranks.size(), world));
   }
   if (traces.ranks.size() > 1 && !traces.alignment) {
-    out.push_back("the ranks' clocks could not be aligned: fewer than 3 collectives were seen on every rank");
+    out.emplace_back("the ranks' clocks could not be aligned: fewer than 3 collectives were seen on every rank");
   }
   for (const auto& rank : ranks) {
     if (rank.world_size > 1 && rank.doubtful.empty() && rank.total.communication == 0) {

@@ -58,8 +58,8 @@ class DeviceRoom {
   virtual void keep_memory_history() { throw UnsupportedCell("this device's allocator keeps no history"); }
   virtual std::string memory_history() const { return ""; }
 
-  /// The device's own tracer, or null where the host's operators are all there is. Throws TracingUnavailable.
-  virtual std::unique_ptr<DeviceTracer> make_tracer() { return nullptr; }
+  /// Makes ready for mark(); false where the host's operators are all that a traced pass can see.
+  virtual bool prepare_marks() { return false; }
   /// Puts a mark (mark_code) in the order of the current stream; nothing on a CPU.
   virtual void mark(std::uint32_t) {}
   /// Memory in use outside the allocator, MiB; nullopt when it cannot be known.

@@ -36,6 +36,7 @@ class Perturbation {
 
  private:
   void each_step() {
+    if (plan_.step_sleep_us > 0) room_.synchronize();  // a host that runs ahead would hide it
     if (plan_.step_sleep_us > 0) ::usleep(static_cast<useconds_t>(plan_.step_sleep_us));
     if (plan_.step_copy_mib > 0) {
       if (!from_.defined()) {

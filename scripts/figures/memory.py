@@ -19,8 +19,8 @@ def draw_cell(axis, cell: records.Cell, phases: list[dict]) -> None:
         values = [phase[key] if phase.get(key) is not None else float("nan") for phase in phases]
         if any(value == value for value in values):
             axis.stairs(values, edges, baseline=None, color=colour, linestyle=dashes, linewidth=1.3, label=label)
-    axis.set_xticks([edge + 0.5 for edge in edges[:-1]], [look.plain(phase["phase"], 14) for phase in phases], rotation=25,
-                    ha="right", rotation_mode="anchor")
+    names = [look.plain(phase["phase"], 14) for phase in phases]
+    axis.set_xticks([edge + 0.5 for edge in edges[:-1]], names, rotation=25, ha="right", rotation_mode="anchor")
     axis.tick_params(axis="x", length=0)
     for edge in edges[1:-1]:
         axis.axvline(edge, color="#D9D9D9", linewidth=0.5, zorder=0)

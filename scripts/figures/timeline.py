@@ -17,9 +17,9 @@ def percents(rank: dict) -> list[float]:
 
 
 def worst_rank(launch: dict) -> dict | None:
-    """The one that loses the largest share of its window; None without a timeline."""
-    timeline = launch.get("timeline")
-    ranks = timeline.get("ranks", []) if isinstance(timeline, dict) else []
+    """The one that loses the largest share of its window; None without a timeline that can be relied on."""
+    timeline = launch.get("timeline", {})
+    ranks = [] if timeline.get("unreliable") else timeline.get("ranks", [])
     usable = [rank for rank in ranks if rank.get("window_ms") and all(rank.get(key) is not None for key, *_ in PARTS)]
     return max(usable, key=lambda rank: sum(rank[key] for key in LOST) / rank["window_ms"], default=None)
 
@@ -34,9 +34,9 @@ def why_none(cell: records.Cell) -> str:
     if not cell.ok:
         return cell.why_nothing
     launch = cell.ok[-1]
-    timeline = launch.get("timeline")
-    said = timeline.get("absent") if isinstance(timeline, dict) else None
-    return said or launch["metrics"].get("stall_ratio", {}).get("absent") or "the worker did not report it"
+    if unreliable := launch.get("timeline", {}).get("unreliable"):
+        return "unreliable trace: " + "; ".join(unreliable)
+    return launch["metrics"].get("stall_ratio", {}).get("absent") or "the worker did not report it"
 
 
 def draw_bars(axis, bars: list[tuple[records.Cell, list[float]]]) -> None:

@@ -18,7 +18,8 @@ def launch(cell: str, index: int = 0, status: str = "ok", steps: int = 60, ms: f
     """A launch record as the CLI writes it, as far as a figure looks."""
     record = {"schema": "stepgauge.record", "version": 1, "scope": "launch", "cell": {"id": cell, "hash": "0" * 8},
               "suite": "plots", "launch": index, "attempt": 1, "status": status, "reason": "", "started_at": "",
-              "duration_s": 1.0, "perturbed": False, "metrics": {"stall_ratio": {"absent": "no traced pass was asked for"}}}
+              "duration_s": 1.0, "perturbed": False,
+              "metrics": {"stall_ratio": {"absent": "no traced pass was asked for"}}}
     if steps:
         noise = random.Random(f"{cell}{index}")
         times = [ms * noise.gauss(1, 0.01) for _ in range(steps)]

@@ -24,8 +24,8 @@ def assert_png(path) -> None:
 
 def full_run(plot):
     timeline = {"steps": 5, "ranks": [rank(0, 80, 10, 2, 8), rank(1, 60, 25, 5, 10)]}
-    return plot.write(*(launch(A, index, timeline=timeline, memory={"phases": PHASES}) for index in range(3)), launch(B),
-                      launch(C, status="oom", steps=0, reason="out of memory at step 2"))
+    measured = [launch(A, index, timeline=timeline, memory={"phases": PHASES}) for index in range(3)]
+    return plot.write(*measured, launch(B), launch(C, status="oom", steps=0, reason="out of memory at step 2"))
 
 
 def test_every_figure_as_svg_and_png(plot):
@@ -57,6 +57,14 @@ def test_timeline_is_the_worst_rank_and_names_cells_without_one(plot):
     assert " 80 " not in words.split("share of")[0].replace("80 100", ""), "that of the better rank"
     assert f"{B}: no timeline: no traced pass was asked for" in words
     assert f"{C}: no timeline: oom: out of memory at step 2" in words
+
+
+def test_a_trace_that_cannot_be_relied_on_is_not_drawn(plot):
+    good = {"steps": 5, "ranks": [rank(0, 80, 10, 2, 8)]}
+    folder = plot.write(launch(A, timeline=good), launch(B, timeline={**good, "unreliable": ["3 records were lost"]}))
+    assert plot(folder).returncode == OK
+    words = words_of(folder / "plots/timeline.svg")
+    assert f"{B}: no timeline: unreliable trace: 3 records were lost" in words
 
 
 def test_memory_by_phase(plot):
@@ -109,7 +117,7 @@ def test_nothing_measured_anywhere_still_says_why(plot):
 def test_odd_values(plot):
     odd = "a$b$/c&<d>-1"
     folder = plot.write(launch(odd, ms=0.0), launch(odd, 1, steps=1), launch(B, timeline={"steps": 0, "ranks": []}),
-                        launch(A, timeline={"absent": "CUPTI was busy"}, window={"begin": 5, "end": 5, "steady": False}))
+                        launch(A, window={"begin": 5, "end": 5, "steady": False}))
     done = plot(folder)
     assert done.returncode == OK and done.stderr == "", done
     assert "a$b$/" in words_of(folder / "plots/steps.svg")

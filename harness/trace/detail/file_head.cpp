@@ -88,7 +88,7 @@ std::string name_of_device(const Json& devices, std::int64_t id) {
   std::string first;
   for (const auto& device : devices) {
     if (!device.is_object()) continue;
-    const auto name = field<std::string>(device, "name").value_or("");
+    auto name = field<std::string>(device, "name").value_or("");
     if (field<std::int64_t>(device, "id") == id) return name;
     if (first.empty()) first = name;
   }

@@ -85,6 +85,7 @@ std::vector<Span> one_window_a_step(std::vector<Span> steps) {
     at->second.end = std::max(at->second.end, step.time.end);
   }
   std::vector<Span> out;
+  out.reserve(windows.size());
   for (auto& [name, time] : windows) out.push_back({time, name});
   std::sort(out.begin(), out.end(), earlier);
   return out;
@@ -257,7 +258,7 @@ void RankBuilder::read_host_notes() {
       call.bucket = note.bucket;
       calls_.push_back(std::move(call));
     } else if (!phase.empty() || !timeline_.foreign) {
-      timeline_.phases.push_back({note.time, phase.empty() ? std::move(note.name) : phase});
+      timeline_.phases.push_back({note.time, phase.empty() ? note.name : phase});
     } else {
       ignore("user_annotation");
     }
@@ -271,7 +272,7 @@ void RankBuilder::read_device_notes() {
     if (note.name.starts_with(step_prefix)) {
       device_steps_.push_back({note.time, std::move(note.name)});
     } else if (!phase.empty() || (!timeline_.foreign && !is_collective(note.name))) {
-      timeline_.device_phases.push_back({note.time, phase.empty() ? std::move(note.name) : phase});
+      timeline_.device_phases.push_back({note.time, phase.empty() ? note.name : phase});
     } else {
       ignore("gpu_user_annotation");
     }

@@ -115,13 +115,13 @@ class CudaRoom final : public DeviceRoom {
   void keep_memory_history() override { torch::cuda::_record_memory_history("all", "all", "all"); }
   std::string memory_history() const override { return torch::cuda::_memory_snapshot_pickled(); }
 
-  std::unique_ptr<DeviceTracer> make_tracer() override {
+  bool prepare_marks() override {
     if (marks_ == nullptr) C10_CUDA_CHECK(cudaMalloc(&marks_, mark_bytes));
-    return make_cupti_tracer();
+    return true;
   }
   void mark(std::uint32_t code) override {
-    const auto status =
-        memset_words()(reinterpret_cast<CUdeviceptr>(marks_), code, 1, at::cuda::getCurrentCUDAStream(index_).stream());
+    const auto status = memset_words()(reinterpret_cast<CUdeviceptr>(marks_), mark_code::value, mark_code::words + code,
+                                       at::cuda::getCurrentCUDAStream(index_).stream());
     TORCH_CHECK(status == CUDA_SUCCESS, "cuMemsetD32Async failed with error ", static_cast<int>(status));
   }
 
@@ -229,7 +229,7 @@ class CudaRoom final : public DeviceRoom {
   cudaDeviceProp properties_{};
   std::optional<double> before_mib_;
   double cycles_per_ms_ = 0;
-  static constexpr std::size_t mark_bytes = 256;
+  static constexpr std::size_t mark_bytes = 4ull * (mark_code::words + mark_code::codes);
   void* marks_ = nullptr;  ///< what marks are written to; outside the allocator, made for the traced pass
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <mutex>
 #include <string>
@@ -95,24 +96,18 @@ void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, s
 
 void CUPTIAPI ignore_callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
-/// Driver calls that launch work; all others would only lengthen the trace.
-constexpr std::array<CUpti_CallbackId, 12> launching_driver_calls{
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async,
-    CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync,
-    CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync_ptsz};
+/// Driver calls that launch work; of the others the trace keeps nothing.
+bool launches_work(const std::string& driver_call) {
+  static constexpr std::array<const char*, 5> beginnings{"cuLaunch", "cuGraphLaunch", "cuMemset", "cuMemcpy",
+                                                         "cuCtxSync"};
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](const char* text) { return driver_call.compare(0, std::strlen(text), text) == 0; });
+}
 
-constexpr std::array<CUpti_ActivityKind, 5> traced_kinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                                         CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-                                                         CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_RUNTIME};
+constexpr std::array<CUpti_ActivityKind, 6> traced_kinds{
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER};
 
 const char* memory_name(std::uint8_t kind) {
   switch (kind) {
@@ -259,8 +254,10 @@ class Reader {
   void call(const CUpti_ActivityAPI& record) {
     const bool driver = record.kind == CUPTI_ACTIVITY_KIND_DRIVER;
     const auto domain = driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
-    trace_.calls.push_back({names_.call(domain, record.cbid), static_cast<std::int64_t>(record.start),
-                            static_cast<std::int64_t>(record.end), record.threadId, record.correlationId, driver});
+    const auto& name = names_.call(domain, record.cbid);
+    if (driver && !launches_work(name)) return;
+    trace_.calls.push_back({name, static_cast<std::int64_t>(record.start), static_cast<std::int64_t>(record.end),
+                            record.threadId, record.correlationId, driver});
   }
 
   Names names_;
@@ -277,7 +274,6 @@ class CuptiTracer final : public DeviceTracer {
     check(cuptiActivityRegisterTimestampCallback(&monotonic_clock), "CUPTI takes no clock");
     check(cuptiActivityRegisterCallbacks(&buffer_requested, &buffer_completed), "CUPTI takes no buffers");
     for (const auto kind : traced_kinds) check(cuptiActivityEnable(kind), "CUPTI cannot record");
-    for (const auto id : launching_driver_calls) cuptiActivityEnableDriverApi(id, 1);
   }
 
   DeviceTrace stop() override {
@@ -303,7 +299,6 @@ class CuptiTracer final : public DeviceTracer {
   void end() {
     if (!subscribed_) return;
     subscribed_ = false;
-    for (const auto id : launching_driver_calls) cuptiActivityEnableDriverApi(id, 0);
     for (const auto kind : traced_kinds) cuptiActivityDisable(kind);
     cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     cuptiUnsubscribe(subscriber_);

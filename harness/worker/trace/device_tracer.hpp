@@ -52,10 +52,17 @@ class DeviceTracer {
   virtual DeviceTrace stop() = 0;
 };
 
-/// Marks in the order of the device's stream: memsets of 4 bytes whose value says what begins.
+/// Marks in the order of the device's stream: memsets whose length says what begins. Not their value, which CUPTI 13.0
+/// reports wrongly for memsets of a CUDA graph (the one of the last memset outside of it).
 namespace mark_code {
-constexpr std::uint32_t magic = 0x5A000000, magic_mask = 0xFF000000, kind_mask = 0x00F00000, index_mask = 0x000FFFFF;
-constexpr std::uint32_t step = 0x00100000, phase = 0x00200000;
+constexpr std::uint32_t value = 0x5A5A5A5A;
+constexpr std::uint32_t step = 256;      ///< codes below are phases
+constexpr std::uint32_t codes = 8192;    ///< all codes are below
+constexpr std::uint32_t words = 86'531;  ///< length of code 0 in words of 4 bytes; one word more for each code
+
+constexpr bool is_step(std::uint32_t code) {
+  return code >= step;
+}
 }  // namespace mark_code
 
 }  // namespace stepgauge::worker

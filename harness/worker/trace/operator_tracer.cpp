@@ -1,6 +1,7 @@
 #include "worker/trace/operator_tracer.hpp"
 
 #include <cstring>
+#include <vector>
 
 #include "worker/rank_environment.hpp"
 
@@ -9,12 +10,12 @@ namespace {
 
 TraceLog* current_log = nullptr;  // one tracer at a time
 
-struct Begun final : at::ObserverContext {
-  std::int64_t at_ns = monotonic_ns();
-};
+/// When the operators that are open on this thread began; no allocation an operator, as an ObserverContext would be.
+thread_local std::vector<std::int64_t> open;
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction&) {
-  return std::make_unique<Begun>();
+  open.push_back(monotonic_ns());
+  return nullptr;
 }
 
 /// Calls of the process group are recorded by it, with their completion; here they would count as computing.
@@ -22,10 +23,13 @@ bool is_collective(const char* name) {
   return std::strncmp(name, "c10d::", 6) == 0;
 }
 
-void end(const at::RecordFunction& function, at::ObserverContext* context) {
+void end(const at::RecordFunction& function, at::ObserverContext*) {
+  if (open.empty()) return;  // it began before the tracer did
+  const auto begun = open.back();
+  open.pop_back();
   const char* name = function.name();
   if (current_log == nullptr || !current_log->recording() || is_collective(name)) return;
-  current_log->op(name, static_cast<Begun*>(context)->at_ns, monotonic_ns());
+  current_log->op(name, begun, monotonic_ns());
 }
 
 }  // namespace

@@ -17,10 +17,10 @@ void TraceLog::reserve(std::size_t operators) {
   marks_.reserve(4096);
 }
 
-std::uint32_t TraceLog::intern(const char* name) {
-  const auto [found, fresh] = index_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
-  if (fresh) names_.push_back(name);
-  return found->second;
+std::uint32_t TraceLog::intern(std::string_view name) {
+  if (const auto found = index_.find(name); found != index_.end()) return found->second;
+  names_.emplace_back(name);
+  return index_.emplace(name, static_cast<std::uint32_t>(names_.size() - 1)).first->second;
 }
 
 void TraceLog::op(const char* name, std::int64_t begin_ns, std::int64_t end_ns) {

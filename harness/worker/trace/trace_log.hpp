@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct HostSpan {
 
 struct HostMark {
   std::int64_t at_ns = 0;
-  std::uint32_t code = 0;  ///< mark_code::step or phase, with the step's index or the phase's name
+  std::uint32_t code = 0;  ///< mark_code
 };
 
 struct CollectiveCall {
@@ -43,7 +44,7 @@ class TraceLog {
   bool recording() const { return recording_; }
 
   void mark(std::uint32_t code, std::int64_t at_ns) { marks_.push_back({at_ns, code}); }
-  std::uint32_t intern(const char* name);
+  std::uint32_t intern(std::string_view name);
   void op(const char* name, std::int64_t begin_ns, std::int64_t end_ns);
   void counter(const char* name, std::int64_t at_ns, double value);
 
@@ -64,7 +65,11 @@ class TraceLog {
   bool recording_ = false;
   std::mutex mutex_;
   std::vector<std::string> names_;
-  std::unordered_map<std::string, std::uint32_t> index_;
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> index_;  ///< found without making a string
   std::vector<HostMark> marks_;
   std::vector<HostSpan> operators_;
   std::vector<CollectiveCall> collectives_;

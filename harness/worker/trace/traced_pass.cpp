@@ -10,8 +10,10 @@ namespace stepgauge::worker {
 void TracedPass::start(std::size_t steps) {
   constexpr std::size_t operators_per_step = 20'000;
   try {
-    device_tracer_ = room_.make_tracer();
-    if (device_tracer_) device_tracer_->start();
+    if (room_.prepare_marks()) {
+      device_tracer_ = make_cupti_tracer();
+      device_tracer_->start();
+    }
   } catch (const TracingUnavailable& error) {
     absent_ = error.what();
     return;
@@ -22,15 +24,15 @@ void TracedPass::start(std::size_t steps) {
 
 void TracedPass::mark(std::uint32_t code) {
   if (!recorded()) return;
-  log_.mark(mark_code::magic | code, monotonic_ns());
-  room_.mark(mark_code::magic | code);
+  log_.mark(code, monotonic_ns());
+  room_.mark(code);
 }
 
 void TracedPass::begin_step(std::size_t index) {
   if (!recorded()) return;
   log_.record();  // the steps before the first mark pay for the tracers' own first use
   log_.begin_step();
-  mark(mark_code::step | static_cast<std::uint32_t>(index));
+  mark(mark_code::step + static_cast<std::uint32_t>(index));
   const auto now = room_.current_memory();
   if (now.allocated_mib) log_.counter("memory allocated (MiB)", monotonic_ns(), *now.allocated_mib);
   if (now.reserved_mib) log_.counter("memory reserved (MiB)", monotonic_ns(), *now.reserved_mib);
@@ -40,7 +42,7 @@ void TracedPass::phase(const char* name) {
   const auto found = std::find(phase_names_.begin(), phase_names_.end(), name);
   const auto index = static_cast<std::uint32_t>(found - phase_names_.begin());
   if (found == phase_names_.end()) phase_names_.push_back(name);
-  mark(mark_code::phase | index);
+  mark(index);
 }
 
 void TracedPass::stop(std::vector<double> step_ms) {
@@ -55,7 +57,7 @@ void TracedPass::write(const std::string& path, int rank, int world_size, const 
   facts.rank = rank;
   facts.world_size = world_size;
   facts.backend = backend;
-  facts.host_time = device_tracer_ == nullptr;
+  facts.host_time = room_.device().is_cpu();
   facts.device = room_.describe();
   facts.phase_names = phase_names_;
   facts.event_step_ms = step_ms_;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "contract/trace_file.hpp"
@@ -16,15 +17,21 @@ struct Mark {
   std::uint32_t code;
 };
 
+std::optional<std::uint32_t> mark_of(const DeviceActivity& activity) {
+  constexpr std::uint64_t first = 4ull * mark_code::words, last = first + 4ull * mark_code::codes;
+  if (activity.kind != DeviceActivity::Kind::memset || activity.bytes < first || activity.bytes >= last) return {};
+  if (activity.bytes % 4 != 0 || (activity.graph_node == 0 && activity.value != mark_code::value)) return {};
+  return static_cast<std::uint32_t>((activity.bytes - first) / 4);
+}
+
 bool is_mark(const DeviceActivity& activity) {
-  return activity.kind == DeviceActivity::Kind::memset && activity.bytes == 4 &&
-         (activity.value & mark_code::magic_mask) == mark_code::magic;
+  return mark_of(activity).has_value();
 }
 
 std::vector<Mark> device_marks(const DeviceTrace& device) {
   std::vector<Mark> marks;
   for (const auto& activity : device.activities) {
-    if (is_mark(activity)) marks.push_back({activity.begin_ns, activity.value});
+    if (const auto code = mark_of(activity)) marks.push_back({activity.begin_ns, *code});
   }
   std::sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.at_ns < b.at_ns; });
   return marks;
@@ -105,13 +112,12 @@ class Writer {
   /// Each mark lasts until the next one of its kind or of a higher one.
   void spans(const std::vector<Mark>& marks, const char* category, std::int64_t pid, std::int64_t tid) {
     for (std::size_t i = 0; i < marks.size(); ++i) {
-      const auto kind = marks[i].code & mark_code::kind_mask;
+      const auto code = marks[i].code;
+      const bool step = mark_code::is_step(code);
       auto next = i + 1;
-      while (next < marks.size() && kind == mark_code::step && (marks[next].code & mark_code::kind_mask) != kind)
-        ++next;
+      while (next < marks.size() && step && !mark_code::is_step(marks[next].code)) ++next;
       if (next >= marks.size()) continue;  // the mark behind the last step opens nothing
-      const auto index = marks[i].code & mark_code::index_mask;
-      const auto name = kind == mark_code::step ? fmt::format("ProfilerStep#{}", index) : facts_.phase_names.at(index);
+      const auto name = step ? fmt::format("ProfilerStep#{}", code - mark_code::step) : facts_.phase_names.at(code);
       file_.complete(category, name, pid, tid, marks[i].at_ns, marks[next].at_ns);
     }
   }
