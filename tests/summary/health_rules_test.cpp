@@ -184,6 +184,23 @@ TEST(HealthRules, InAnotherPidNamespaceMoreProcessesThanRanksAreForeign) {
                   "steps"));
 }
 
+TEST(HealthRules, WithoutAKnownRankALargeProcessFromBeforeCountsAtAnyTime) {
+  const auto with = [](double mib, ProcessOwner owner) {
+    auto health = other_namespace();
+    health.devices[0].samples[before].processes->push_back({800, mib, owner});
+    return judge(health).disturbed;
+  };
+  EXPECT_THAT(with(500, ProcessOwner::other), ElementsAre("GPU 0: another compute process on it (pid 800, 500 MiB)"));
+  EXPECT_THAT(with(64, ProcessOwner::other), IsEmpty());
+  EXPECT_THAT(with(500, ProcessOwner::unseen), IsEmpty()) << "an earlier launch's, whose memory is being freed";
+}
+
+TEST(HealthRules, WithoutAKnownRankOnlyTheMeasuredStepsAreCounted) {
+  auto health = other_namespace();
+  health.devices[0].samples[first_steps].processes->push_back({900002, std::nullopt, ProcessOwner::unseen});
+  EXPECT_THAT(judge(health).disturbed, IsEmpty());
+}
+
 TEST(HealthRules, UncorrectedEccErrorsCountWhenTheyGrow) {
   auto health = quiet();
   health.devices[0].samples.back().ecc_uncorrected = 3;
@@ -235,6 +252,7 @@ TEST(HealthRules, StolenTimeCountsOverTheSamplesThatEncloseTheMeasuredSteps) {
   EXPECT_THAT(judged(HealthSamples()), IsEmpty());
   EXPECT_THAT(judge_health(host({0, 0, 50, 90, 90}), when, false).disturbed, IsEmpty()) << "not of a GPU's launch";
   EXPECT_THAT(judge_health(host({0, 0, 0, 0, 90}), {}, true).disturbed, SizeIs(1)) << "no phase told: all of it";
+  EXPECT_THAT(judged(host({90, 90, 0, 0, 0})), IsEmpty()) << "some hypervisors' counts go backwards";
   auto brief = host({0, 0, 90});
   for (auto& sample : brief.host) sample.cpu->total = 1000 + sample.cpu->steal;
   EXPECT_THAT(judged(brief), IsEmpty()) << "90 ticks are too few to tell";
