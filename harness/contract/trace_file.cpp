@@ -218,8 +218,8 @@ TraceFileWriter::TraceFileWriter(const std::string& path, std::int64_t base_ns, 
   if (!head.is_object()) throw std::invalid_argument(path + ": the head of a trace is a JSON object");
   auto fields = head;
   fields["baseTimeNanoseconds"] = base_ns;
-  auto text = dump_line(fields);
-  text.pop_back();  // the object goes on with the events
+  auto text = dump_pretty(fields);  // with a blank behind each colon, which HTA looks for
+  text.erase(text.rfind("\n}"));    // the object goes on with the events
   state_->path = path;
   state_->temporary = fmt::format("{}.tmp{}", path, ::getpid());
   state_->base_ns = base_ns;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <unordered_map>
 
@@ -51,7 +52,15 @@ class Writer {
   void write() {
     name_tracks();
     spans(host_marks(log_), "user_annotation", pid_, thread_id());
-    if (!facts_.host_time) spans(device_marks(device_), "gpu_user_annotation", device_index(), mark_stream());
+    if (!facts_.host_time) {
+      const auto marks = device_marks(device_);
+      for (const auto& mark : marks) {
+        if (!mark_code::is_step(mark.code)) continue;
+        steps_begin_ = std::min(steps_begin_, mark.at_ns);
+        steps_end_ = std::max(steps_end_, mark.at_ns);
+      }
+      spans(marks, "gpu_user_annotation", device_index(), mark_stream());
+    }
     operators();
     collectives();
     calls();
@@ -148,7 +157,7 @@ class Writer {
     std::unordered_map<std::uint32_t, const ApiCall*> by_correlation;
     for (const auto& call : device_.calls) by_correlation.emplace(call.correlation, &call);
     for (const auto& activity : device_.activities) {
-      if (is_mark(activity) || activity.device != device_index()) continue;
+      if (is_mark(activity) || activity.device != device_index() || outside(activity)) continue;
       activity_event(activity);
       const auto call = by_correlation.find(activity.correlation);
       if (call != by_correlation.end()) {
@@ -156,6 +165,11 @@ class Writer {
                    activity.stream, activity.begin_ns);
       }
     }
+  }
+
+  /// Of the steps before the first mark, which only pay for the tracers' own first use.
+  bool outside(const DeviceActivity& activity) const {
+    return activity.end_ns <= steps_begin_ || activity.begin_ns >= steps_end_;
   }
 
   void activity_event(const DeviceActivity& activity) {
@@ -181,6 +195,8 @@ class Writer {
   const DeviceTrace& device_;
   const std::int64_t pid_ = ::getpid();
   TraceFileWriter file_;
+  std::int64_t steps_begin_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t steps_end_ = std::numeric_limits<std::int64_t>::min();
 };
 
 }  // namespace
