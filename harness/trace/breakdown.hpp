@@ -51,7 +51,7 @@ RankBreakdown break_down(const RankTimeline& timeline);
 /// Why a timeline cannot be trusted; empty when it can. Rules, fixed beforehand:
 /// - the tracer lost records;
 /// - no step mark, or a step without any activity ("45 of 50 steps have GPU records");
-/// - an activity of zero or negative length, or ending later than its stream's next one begins by more than 1 us
+/// - an activity of zero or negative length, or ending later than its stream's next one by more than 1 us
 ///   (excluded and counted by `sanitize`; more than 0.1 % of all makes the trace unreliable);
 /// - a traced step whose marks differ from the step's device events by more than 2 % and 50 us, or busy time above
 ///   those by more than 50 us; another number of marks than of device events;

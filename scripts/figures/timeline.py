@@ -43,8 +43,8 @@ def draw_bars(axis, bars: list[tuple[records.Cell, list[float]]]) -> None:
     for row, (_, values) in enumerate(bars):
         left = 0.0
         for (_, label, colour, hatch), value in zip(PARTS, values):
-            axis.barh(row, value, left=left, height=0.62, color=colour, hatch=hatch, edgecolor=look.BLACK, linewidth=0.5,
-                      clip_on=False, label=label if row == 0 else None)
+            axis.barh(row, value, left=left, height=0.62, color=colour, hatch=hatch, edgecolor=look.BLACK,
+                      linewidth=0.5, clip_on=False, label=label if row == 0 else None)
             if value >= 6:
                 axis.text(left + value / 2, row, f"{value:.0f}", ha="center", va="center", fontsize=6.5,
                           bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})

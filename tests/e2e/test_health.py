@@ -1,4 +1,4 @@
-"""Device health: a driver that shows a fault makes the launch `disturbed`, with the reason, the samples and the retries kept."""
+"""Device health: a driver that shows a fault makes the launch `disturbed`; reason, samples and retries are kept."""
 
 import json
 import os
@@ -18,8 +18,8 @@ axes:
 measure: {steps: 20}
 """
 HEALTHY = {"name": "Fake H200", "uuid": "GPU-f0", "memory_mib": 143771, "memory_used_mib": 600, "sm_mhz": 1980,
-           "sm_max_mhz": 1980, "memory_mhz": 3201, "power_w": 312, "temperature_c": 41, "throttle": 0, "ecc_uncorrected": 0,
-           "processes": [], "xids": []}
+           "sm_max_mhz": 1980, "memory_mhz": 3201, "power_w": 312, "temperature_c": 41, "throttle": 0,
+           "ecc_uncorrected": 0, "processes": [], "xids": []}
 HARDWARE_THERMAL, POWER_CAP = 0x40, 0x4
 
 
@@ -43,8 +43,8 @@ class Gpu:
         return self.work(*self.arguments(out), env=self.env)
 
     def start(self, out: str) -> subprocess.Popen:
-        return subprocess.Popen([STEPGAUGE, *self.arguments(out)], cwd=self.work.path, text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, env={**os.environ, **self.env})
+        return subprocess.Popen([STEPGAUGE, *self.arguments(out)], cwd=self.work.path, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **self.env})
 
 
 @pytest.fixture

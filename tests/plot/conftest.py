@@ -52,8 +52,9 @@ class Plot:
         return folder
 
     def __call__(self, *arguments, env: dict | None = None) -> subprocess.CompletedProcess:
-        return subprocess.run([SOURCE / "scripts/plot", *map(str, arguments)], capture_output=True, text=True, cwd=self.path,
-                              timeout=120, env={**os.environ, "STEPGAUGE_PYTHON": sys.executable, **(env or {})})
+        variables = {**os.environ, "STEPGAUGE_PYTHON": sys.executable, **(env or {})}
+        return subprocess.run([SOURCE / "scripts/plot", *map(str, arguments)], capture_output=True, text=True,
+                              cwd=self.path, timeout=120, env=variables)
 
 
 @pytest.fixture

@@ -87,10 +87,13 @@ TEST(Reliability, OneImpossibleRecordInAThousandIsPutUpWith) {
   EXPECT_THAT(reasons_of(timeline), ElementsAre(HasSubstr("2 of 1000 records are impossible")));
 }
 
-TEST(Reliability, AStreamMayOverlapItselfByAMicrosecond) {
+// Programmatic dependent launch: cuDNN's kernels on a H200 begin up to 25 us before the one before them ends.
+TEST(Reliability, AKernelMayBeginBeforeTheOneBeforeItEndsButNotEndBeforeIt) {
   RankTimeline timeline;
-  add(timeline, {0, 11 * us}, "k");
+  add(timeline, {0, 19 * us}, "k");
   add(timeline, {10 * us, 20 * us}, "k");
+  EXPECT_EQ(sanitize(timeline), 0);
+  timeline.activities[0].time.end = 21 * us;  // the clock's noise
   EXPECT_EQ(sanitize(timeline), 0);
   timeline.activities[0].time.end += 1;
   auto other_stream = timeline;
@@ -125,7 +128,7 @@ TEST(Reliability, NodesOfOneGraphLaunchMayRunSideBySide) {
   node(110, 120, 2);
   auto good = timeline;
   EXPECT_EQ(sanitize(good), 0);
-  timeline.activities[0].time.end = 150 * us;  // the second launch has begun
+  timeline.activities[0].time.end = 192 * us;  // what follows the launch has ended
   EXPECT_EQ(sanitize(timeline), 1);
   EXPECT_EQ(timeline.activities.front().time.begin, 10 * us);
 }
