@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "trace/classify.hpp"
+#include "trace/detail/call_index.hpp"
 
 namespace stepgauge::trace::detail {
 namespace {
@@ -282,8 +283,24 @@ void RankBuilder::read_device_notes() {
 
 void RankBuilder::choose_steps() {
   const bool by_device = !timeline_.host_time && !device_steps_.empty();
-  timeline_.steps = one_window_a_step(std::move(by_device ? device_steps_ : host_steps_));
+  timeline_.steps = one_window_a_step(by_device ? std::move(device_steps_) : host_steps_);
   if (timeline_.foreign) close_ranks(timeline_.steps);
+}
+
+/// The last step of a foreign trace ends with the last work that was launched while the host was in it: Kineto's own
+/// mark on the device knows nothing of what other threads launched, such as autograd's, and ends with the forward pass.
+void RankBuilder::finish_last_step() {
+  if (!timeline_.foreign || timeline_.host_time || timeline_.steps.empty()) return;
+  auto& last = timeline_.steps.back();
+  const auto host =
+      std::find_if(host_steps_.begin(), host_steps_.end(), [&](const Span& step) { return step.name == last.name; });
+  if (host == host_steps_.end()) return;
+  const CallIndex index(timeline_.calls);
+  for (const auto& activity : timeline_.activities) {
+    const auto* call = index.find(activity.correlation);
+    if (call == nullptr || call->time.begin < host->time.begin || call->time.begin >= host->time.end) continue;
+    last.time.end = std::max(last.time.end, activity.time.end);
+  }
 }
 
 /// On a CPU the operators are what keeps the device busy, and collectives do beside them.
@@ -345,6 +362,7 @@ RankTimeline RankBuilder::finish(const RankHead& head, std::int64_t base_ns) {
   choose_steps();
   if (timeline_.host_time) operators_to_activities();
   sort();
+  finish_last_step();
   classify(timeline_);
   link_collectives(std::move(kernel_calls_.empty() || timeline_.host_time ? calls_ : kernel_calls_), timeline_);
   return std::exchange(timeline_, {});

@@ -49,6 +49,7 @@ class RankBuilder {
   void read_host_notes();
   void read_device_notes();
   void choose_steps();
+  void finish_last_step();
   void operators_to_activities();
   void sort();
 
