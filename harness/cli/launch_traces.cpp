@@ -31,6 +31,24 @@ LaunchTraces read_launch_traces(const std::filesystem::path& folder, int ranks) 
   return out;
 }
 
+void add_device_counters(LaunchTraces& traces, const HealthSamples& health,
+                         std::chrono::steady_clock::time_point began) {
+  const auto zero = std::chrono::duration_cast<std::chrono::nanoseconds>(began.time_since_epoch()).count();
+  for (auto& timeline : traces.timelines) {
+    const auto rank = static_cast<std::size_t>(timeline.rank);
+    if (timeline.foreign || rank >= health.devices.size()) continue;  // another tool's clock may be another one
+    for (const auto& sample : health.devices[rank].samples) {
+      const auto at = zero + static_cast<std::int64_t>(sample.t_s * 1e9);
+      const auto add = [&](const char* name, const std::optional<double>& value) {
+        if (value) timeline.counters.push_back({at, name, *value});
+      };
+      add("SM clock (MHz)", sample.sm_mhz);
+      add("memory clock (MHz)", sample.memory_mhz);
+      add("power (W)", sample.power_w);
+    }
+  }
+}
+
 std::string settle_launch_traces(const std::filesystem::path& folder, LaunchTraces& traces, int ranks, bool keep) {
   if (!keep) {
     std::error_code ignored;

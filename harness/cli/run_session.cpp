@@ -106,6 +106,7 @@ std::optional<LaunchRecord> attempt_launch(store::RunFolder& folder, launch::Lau
   facts.timelines = traces.timelines;
   facts.trace_error = traces.error;
   facts.nccl_channels = traces.channels;
+  if (facts.health) add_device_counters(traces, *facts.health, outcome.began);
   if (auto note = settle_launch_traces(request.folder, traces, cell.ddp.ranks, cell.measure.keep_trace); !note.empty())
     facts.evidence["notes"].push_back(std::move(note));
   facts.evidence["folder"] = request.folder.lexically_relative(folder.path()).string();

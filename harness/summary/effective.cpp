@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace stepgauge::summary {
 namespace {
@@ -92,6 +93,15 @@ bool transport_took(const std::string& asked, const std::map<std::string, int>& 
   return used.size() == 1 && used.count(wanted_transport(asked)) == 1;
 }
 
+/// "0->1, 1->0": the pairs of ranks that a family of transports joins.
+std::string pairs_of(const std::vector<NcclChannel>& channels, const std::string& family) {
+  std::set<std::string> pairs;
+  for (const auto& channel : channels) {
+    if (transport_family(channel.transport) == family) pairs.insert(channel.from + "->" + channel.to);
+  }
+  return fmt::format("{}", fmt::join(pairs, ", "));
+}
+
 Setting judge_transport(const Cell& cell, const std::vector<RankRecord>& ranks,
                         const std::vector<NcclChannel>& channels) {
   Setting out{"transport", cell.ddp.transport, "", "", false};
@@ -106,7 +116,8 @@ Setting judge_transport(const Cell& cell, const std::vector<RankRecord>& ranks,
   const auto used = transports_used(channels);
   if (used.empty()) return out;
   std::vector<std::string> parts;
-  for (const auto& [family, count] : used) parts.push_back(fmt::format("{} ({} channels)", family, count));
+  for (const auto& [family, count] : used)
+    parts.push_back(fmt::format("{} ({} channels: {})", family, count, pairs_of(channels, family)));
   out.used = fmt::format("{}", fmt::join(parts, ", "));
   out.ineffective = !transport_took(cell.ddp.transport, used);
   return out;

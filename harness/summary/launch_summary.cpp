@@ -244,6 +244,7 @@ class Summary {
     auto notes = Json::array();
     compare_clocks(notes);
     if (!window_.note.empty()) notes.push_back(window_.note);
+    growing_memory(notes);
     for (const auto& note : health_.notes) notes.push_back(note);
     if (cell_.device == "cpu") {
       for (const auto& note : usage_notes(facts_.ranks)) notes.push_back(note);
@@ -260,6 +261,18 @@ class Summary {
     detail["window"] = {{"begin", window_.begin}, {"end", window_.end}, {"steady", window_.steady}};
     if (const auto losses = facts_.ranks.front().detail.find("losses"); losses != facts_.ranks.front().detail.end()) {
       detail["losses"] = *losses;
+    }
+  }
+
+  /// Memory that grows from step to step ends in an oom one day; a step's own tensors come and go.
+  void growing_memory(Json& notes) const {
+    constexpr double noise_mib = 0.001;
+    for (const auto& rank : facts_.ranks) {
+      const auto inside = rank.detail.find("memory_inside");
+      if (inside == rank.detail.end()) continue;
+      const auto growth = inside->value("growth_mib_per_step", 0.0);
+      if (growth > noise_mib)
+        notes.push_back(fmt::format("rank {}: allocated memory grows by {:.3g} MiB a step", rank.rank, growth));
     }
   }
 

@@ -20,9 +20,9 @@ bool empty(const Interval& time) {
 }
 
 /// When the next work of each stream ends, asked from the last activity to the first. Not when it begins: with
-/// programmatic dependent launch, which cuDNN uses, a kernel begins while the one before it still runs (25 us of overlap
-/// were seen), but none ends before it. The nodes of one launch of a CUDA graph may run side by side on one stream, so
-/// "next" is what follows the whole launch there.
+/// programmatic dependent launch, which cuDNN uses, a kernel begins while the one before it still runs (25 us of
+/// overlap were seen), but none ends before it. The nodes of one launch of a CUDA graph may run side by side on one
+/// stream, so "next" is what follows the whole launch there.
 class StreamSuccessors {
  public:
   std::int64_t next_end(const Activity& activity) const {

@@ -99,7 +99,7 @@ class Rank {
   void prepare() {
     phases_.begin("runtime");
     room_ = cell_.device == "cuda" ? make_cuda_room(environment_.local_rank) : make_cpu_room();
-    if (environment_.memory_history_path) room_->keep_memory_history();
+    keep_memory_history();
     phases_.end();
     note_outside_memory();
     if (environment_.world_size > 1) {
@@ -157,7 +157,7 @@ class Rank {
     record_.detail["settings"] = program_->settings();
     record_.detail["usage"] = loop.usage;
     if (tracing) keep_inside(probe, traced, loop);
-    if (environment_.memory_history_path) write_text_file(*environment_.memory_history_path, room_->memory_history());
+    if (history_kept_) write_text_file(*environment_.memory_history_path, room_->memory_history());
     if (group_) group_->shutdown();
   }
 
@@ -179,6 +179,17 @@ class Rank {
       trace["absent"] = std::string("the trace file cannot be written: ") + error.what();
     }
     record_.detail["trace"] = trace;
+  }
+
+  /// A device without a history costs the launch nothing but a note.
+  void keep_memory_history() {
+    if (!environment_.memory_history_path) return;
+    try {
+      room_->keep_memory_history();
+      history_kept_ = true;
+    } catch (const UnsupportedCell& error) {
+      record_.detail["notes"].push_back(std::string("no memory history: ") + error.what());
+    }
   }
 
   /// Memory in use outside the allocator at the end of a phase of the start.
@@ -245,6 +256,7 @@ class Rank {
   std::unique_ptr<RankGroup> group_;
   std::unique_ptr<workloads::Workload> workload_;
   torch::Tensor held_;
+  bool history_kept_ = false;
   std::unique_ptr<EagerProgram> program_;
 };
 

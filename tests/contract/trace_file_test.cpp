@@ -124,7 +124,15 @@ TEST_F(TraceFile, OneEventALine) {
   for (int i = 0; i < 3; ++i) file.complete("cpu_op", "a\nb", 1, 1, i, i + 1);
   file.close();
   const auto out = text();
-  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 6);
+  const auto events = out.substr(out.find("\"traceEvents\":["));
+  EXPECT_EQ(std::count(events.begin(), events.end(), '\n'), 5);
+}
+
+// HolisticTraceAnalysis tells ranks apart by a regular expression that wants the blank.
+TEST_F(TraceFile, TheHeadHasABlankBehindItsColons) {
+  TraceFileWriter file(path(), 0, Json{{"distributedInfo", {{"rank", 3}, {"world_size", 4}}}});
+  file.close();
+  EXPECT_NE(text().find("\"rank\": 3"), std::string::npos);
 }
 
 TEST_F(TraceFile, AppearsOnlyWhenItIsWhole) {

@@ -166,7 +166,7 @@ TEST(Effective, TransportIsWhatNcclSays) {
   EXPECT_EQ(asked("p2p", p2p), "");
   EXPECT_THAT(asked("p2p", shm), HasSubstr("transport: asked p2p"));
   EXPECT_EQ(asked("p2p_off", shm), "");
-  EXPECT_THAT(asked("p2p_off", p2p), HasSubstr("used p2p (1 channels)"));
+  EXPECT_THAT(asked("p2p_off", p2p), HasSubstr("used p2p (1 channels: 0->1)"));
   EXPECT_EQ(asked("socket", socket), "");
   EXPECT_THAT(asked("socket", shm), HasSubstr("transport"));
   EXPECT_THAT(asked("ib", socket), HasSubstr("transport: asked ib"));
