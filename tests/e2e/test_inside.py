@@ -85,7 +85,7 @@ def rows(work, launch):
 
 def test_diff_names_a_host_sleep(planted):
     first = rows(planted, 1)[0]
-    assert first["kind"] == "idle" and first["change"] == "larger"
+    assert first["name"] == "idle" and first["change"] == "idle"
     assert 1.5 < first["cost_ms"] < 6  # 2 ms were planted
     assert "optimizer" in first["host"]
 
