@@ -124,6 +124,10 @@ void add_baseline(Program& program) {
   auto options = std::make_shared<BaselineOptions>();
   auto* command = program.app.add_subcommand("baseline", "the reference results of this machine");
   command->require_subcommand(1);
+  command->footer(
+      "Examples:\n"
+      "  stepgauge baseline save runs/a     keep it as the reference\n"
+      "  stepgauge baseline show            what is kept");
 
   auto* save_command = add_action(*command, "save", "keep a run as the baseline of its suite and machine", options);
   save_command->add_option("run", options->source, "run folder")->required();
@@ -133,16 +137,19 @@ void add_baseline(Program& program) {
 
   auto* show_command = add_action(*command, "show", "one baseline's table, or the list of all", options);
   show_command->add_option("baseline", options->source, "baseline:SUITE[@MACHINE] or file; none: list them");
+  show_command->footer("Example: stepgauge baseline show baseline:smoke");
   show_command->callback([options] { show(*options); });
 
   auto* diff_command = add_action(*command, "diff", "a run against the baseline of its suite and machine", options);
   diff_command->add_option("run", options->source, "run folder")->required();
+  diff_command->footer("Example: stepgauge baseline diff runs/b");
   diff_command->callback([options, &program] { diff(*options, program); });
 
   auto* table_command = add_action(*command, "table", "Markdown table of one baseline, or of all", options);
   table_command->add_option("baseline", options->source, "baseline:SUITE[@MACHINE] or file; none: all");
   table_command->add_option("--out", options->out,
                             "folder to write to, e.g. results/tables (default: standard output)");
+  table_command->footer("Example: stepgauge baseline table --out results/tables");
   table_command->callback([options] { table(*options); });
 }
 

@@ -135,6 +135,7 @@ void add_doctor(Program& program) {
   auto* command =
       program.app.add_subcommand("doctor", "what is here, what works, what is missing and which cells that rules out");
   command->add_flag("--json", *json, "JSON on standard output");
+  command->footer("Example: stepgauge doctor");
   command->callback([json, &program] { doctor(*json, program); });
 }
 

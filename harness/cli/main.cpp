@@ -80,6 +80,15 @@ int main(int argc, char** argv) {
   auto& app = program.app;
   app.set_version_flag("--version", "stepgauge " STEPGAUGE_VERSION);
   app.require_subcommand(1);
+  stepgauge::cli::add_list(program);
+  stepgauge::cli::add_run(program);
+  stepgauge::cli::add_report(program);
+  stepgauge::cli::add_compare(program);
+  stepgauge::cli::add_baseline(program);
+  stepgauge::cli::add_trace(program);
+  stepgauge::cli::add_doctor(program);
+  stepgauge::cli::add_schema(program);
+  // After the commands, which would inherit it.
   app.footer(
       "Examples:\n"
       "  stepgauge list configs/smoke.yaml                 what would run, and what cannot here\n"
@@ -89,13 +98,5 @@ int main(int argc, char** argv) {
       "  stepgauge trace diff A B                          what differs between the traces of two launches\n"
       "Exit codes: 0 nothing worse, 1 confirmed regression, 2 usage or config error, 3 measurement invalid or failed,\n"
       "            4 inconclusive, 5 baseline missing or not comparable");
-  stepgauge::cli::add_list(program);
-  stepgauge::cli::add_run(program);
-  stepgauge::cli::add_report(program);
-  stepgauge::cli::add_compare(program);
-  stepgauge::cli::add_baseline(program);
-  stepgauge::cli::add_trace(program);
-  stepgauge::cli::add_doctor(program);
-  stepgauge::cli::add_schema(program);
   return run(program, argc, argv);
 }

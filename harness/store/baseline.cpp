@@ -62,7 +62,7 @@ void read_header(Baseline& out, std::vector<Cell>& cells, const Json& value, con
   }
   out.results.suite = require<std::string>(value, "suite", where);
   out.results.created_at = require<std::string>(value, "created_at", where);
-  out.results.fingerprint = require<Json>(value, "fingerprint", where);
+  out.results.fingerprint = read_fingerprint(value, where);
   out.results.environment = require<Json>(value, "environment", where);
   out.results.name = fmt::format("baseline {} ({})", out.results.suite, out.results.created_at.substr(0, 10));
   out.results.skipped = skipped_from_json(optional<Json>(value, "skipped", Json::array(), where), where);

@@ -101,6 +101,28 @@ Json fingerprint(const Json& environment, bool uses_gpu) {
   return out;
 }
 
+Json read_fingerprint(const Json& value, std::string_view where) {
+  const auto found = require<Json>(value, "fingerprint", where);
+  const auto inside = std::string(where) + ".fingerprint";
+  if (found.is_null()) return Json::object();
+  if (!found.is_object())
+    throw ContractError(fmt::format("{}: expected an object, found {}", inside, found.type_name()));
+  if (const auto* cpu = member(found, "cpu")) {
+    require<std::string>(*cpu, "model", inside + ".cpu");
+    require<int>(*cpu, "cores", inside + ".cpu");
+  }
+  if (const auto* gpus = member(found, "gpus")) {
+    if (!gpus->is_array())
+      throw ContractError(fmt::format("{}.gpus: expected a list, found {}", inside, gpus->type_name()));
+    for (const auto& gpu : *gpus) {
+      require<std::string>(gpu, "model", inside + ".gpus");
+      require<int>(gpu, "count", inside + ".gpus");
+    }
+  }
+  if (found.contains("links")) require<std::map<std::string, int>>(found, "links", inside);
+  return found;
+}
+
 std::string fingerprint_slug(const Json& fingerprint) {
   if (!fingerprint.is_object() || fingerprint.empty()) return "unknown-machine";
   std::string out;

@@ -1,4 +1,5 @@
 #include "store/run_info.hpp"
+#include "store/fingerprint.hpp"
 
 #include <fmt/format.h>
 
@@ -79,7 +80,7 @@ RunInfo run_info_from_json(const Json& value, std::string_view origin) {
   info.command = require<std::vector<std::string>>(value, "command", where);
   info.created_at = require<std::string>(value, "created_at", where);
   info.environment = require<Json>(value, "environment", where);
-  info.fingerprint = require<Json>(value, "fingerprint", where);
+  info.fingerprint = read_fingerprint(value, where);
   info.cells = cells_from_json(require<Json>(value, "cells", where), where);
   info.skipped = skipped_from_json(optional<Json>(value, "skipped", Json::array(), where), where);
   info.workers = optional<std::map<std::string, std::vector<std::string>>>(value, "workers", {}, where);
