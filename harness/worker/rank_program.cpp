@@ -129,11 +129,12 @@ class Rank {
 
   void measure() {
     const auto agree = [this](double value) { return group_ ? group_->max_over_ranks(value) : value; };
-    StepProbe probe(*room_);
+    StepProbe first(*room_, StepProbe::Types::not_looked_at), probe(*room_, StepProbe::Types::seen);
     TracedPass traced(log_, *room_);
     const bool tracing = environment_.trace_path && cell_.measure.trace_steps > 0;
     const auto loop = run_loop(*program_, cell_, *room_, progress_, environment_.rank, agree,
-                               {tracing ? &probe : nullptr, tracing ? &traced : nullptr});
+                               {tracing ? &first : nullptr, tracing ? &probe : nullptr, tracing ? &traced : nullptr});
+    if (const auto mib = room_->outside_mib()) outside_after_["steps"] = *mib;
     progress_.phase("finish");
     record_.step_ms = loop.step_ms;
     record_.measured_from = loop.measured_from;
@@ -156,14 +157,15 @@ class Rank {
     if (is_perturbed(cell_)) record_.detail["perturbed"] = {{"spin_ms_per_step", loop.spin_ms}};
     record_.detail["settings"] = program_->settings();
     record_.detail["usage"] = loop.usage;
-    if (tracing) keep_inside(probe, traced, loop);
+    if (tracing) keep_inside(first, probe, traced, loop);
     if (history_kept_) write_text_file(*environment_.memory_history_path, room_->memory_history());
     if (group_) group_->shutdown();
   }
 
   /// What the probe and the traced pass found; a trace that cannot be written costs the launch nothing else.
-  void keep_inside(const StepProbe& probe, const TracedPass& traced, const LoopResult& loop) {
+  void keep_inside(const StepProbe& first, const StepProbe& probe, const TracedPass& traced, const LoopResult& loop) {
     auto memory = probe.memory();
+    memory["first_step_phases"] = first.memory().at("phases");
     if (loop.growth_mib_per_step) memory["growth_mib_per_step"] = *loop.growth_mib_per_step;
     memory["outside_mib_after"] = outside_after_;
     record_.detail["memory_inside"] = memory;

@@ -90,16 +90,20 @@ class Loop {
     out_.losses.reserve(static_cast<std::size_t>(cell.measure.losses));
   }
 
-  void first_step() {
+  void first_step(StepProbe* probe) {
     progress_.phase("first_step");
     room_.synchronize();
     room_.reset_peaks();
+    if (probe != nullptr) probe->begin_step();
+    program_.set_marks(probe);
     const auto start = Clock::now();
     step();
     room_.synchronize();
     out_.first_step_s = seconds_since(start);
     out_.step_ms.push_back(out_.first_step_s * 1e3);
-    out_.first_step_peaks = room_.peaks();
+    program_.set_marks(nullptr);
+    if (probe != nullptr) probe->end_step();
+    out_.first_step_peaks = probe != nullptr ? probe->peaks() : room_.peaks();
   }
 
   /// Blocks of steps until their times settle on every rank, or a cap is reached.
@@ -220,7 +224,7 @@ class Loop {
 LoopResult run_loop(StepProgram& program, const Cell& cell, DeviceRoom& room, Progress& progress, int rank,
                     const std::function<double(double)>& max_over_ranks, const LoopExtras& extras) {
   Loop loop(program, cell, room, progress, rank);
-  loop.first_step();
+  loop.first_step(extras.first);
   loop.warm_up(max_over_ranks);
   loop.measure();
   if (extras.probe != nullptr) loop.probe(*extras.probe);

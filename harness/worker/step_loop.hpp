@@ -30,9 +30,10 @@ struct LoopResult {
   std::optional<double> growth_mib_per_step;  ///< of allocated memory over the measured steps
 };
 
-/// What follows the measured steps, on the same program.
+/// What is looked at beside the measured steps, on the same program.
 struct LoopExtras {
-  StepProbe* probe = nullptr;    ///< nullptr: none
+  StepProbe* first = nullptr;    ///< of the first step; nullptr: none
+  StepProbe* probe = nullptr;    ///< of a settled one; nullptr: none
   TracedPass* traced = nullptr;  ///< nullptr: no traced pass
 };
 

@@ -5,6 +5,7 @@ Two GPUs are needed for most of it; what a machine lacks is skipped by name. STE
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -81,6 +82,75 @@ class Overhead(GpuTest):
     @unittest.skipUnless((BIN / "bench_step_overhead").exists(), "built without Google Benchmark")
     def test_llama(self):
         self.assertAlmostEqual(self.ratio("llama.1.1b", 8, precision="bf16_pure"), 1, delta=0.003)
+
+
+class Inside(GpuTest):
+    """The traced pass on the two workloads and over the transports."""
+
+    def suite(self, name, **more):
+        return json.dumps({"stepgauge": 1, "name": name, "launches": 1, "measure": {"steps": 30}, **more})
+
+    def check_identities(self, record):
+        for rank in record["timeline"]["ranks"]:
+            for part in [rank, *rank["per_step"]]:
+                parts = part["compute_ms"] + part["exposed_comm_ms"] + part["exposed_copy_ms"] + part["idle_ms"]
+                self.assertAlmostEqual(parts, part["window_ms"], places=6)
+
+    def value(self, record, metric):
+        self.assertIn("value", record["metrics"][metric], f"{record['cell']['id']}: {record['metrics'][metric]}")
+        return record["metrics"][metric]["value"]
+
+    def test_every_record_has_the_breakdown_and_tracing_is_cheap(self):
+        resnet = {"workload": "resnet50", "batch": 256, "precision": "bf16", "memory_format": "channels_last"}
+        llama = {"workload": "llama.1.1b", "batch": 8, "precision": "bf16_pure"}
+        code, records = self.run_suite(self.suite("inside", defaults={"device": "cuda"}, include=[resnet, llama]), "inside")
+        self.assertEqual(code, 0)
+        for record in records:
+            self.check_identities(record)
+            self.assertLess(self.value(record, "stall_ratio"), 20)
+            self.assertLess(self.value(record, "trace_overhead"), 1.02)
+            self.assertGreater(self.value(record, "launches_per_step"), 100)
+            self.assertFalse(record["settings"]["precision"]["ineffective"])
+
+    @two_gpus
+    def test_slower_transports_expose_communication(self):
+        ddp = [{"ranks": 2, "transport": name} for name in ("p2p", "p2p_off", "socket")]
+        cell = {"device": "cuda", "workload": {"name": "llama.1.1b", "layers": 4}, "batch": 4, "precision": "bf16_pure"}
+        code, records = self.run_suite(self.suite("transports", defaults=cell, axes={"ddp": ddp}), "transports")
+        self.assertEqual(code, 0)
+        exposed = [self.value(record, "exposed_comm") for record in records]
+        stall = [self.value(record, "stall_ratio") for record in records]
+        self.assertEqual(exposed, sorted(exposed))
+        self.assertEqual(stall, sorted(stall))
+        self.assertGreater(exposed[2], exposed[0] + 20)
+        for record, family in zip(records, ("p2p", "shm", "socket"), strict=True):
+            self.assertIn(family, record["settings"]["transport"]["used"])
+            self.check_identities(record)
+            self.assertGreaterEqual(self.value(record, "rank_skew"), 0)
+
+    def test_without_cupti_timing_still_works(self):
+        parts = self.folder / "bin"
+        parts.mkdir(exist_ok=True)
+        for name in ("stepgauge-worker", "libstepgauge_cuda.so"):
+            shutil.copy(BIN / name, parts)
+        cell = {"device": "cuda", "workload": "resnet18", "batch": 64}
+        code, records = self.run_suite(self.suite("blind", defaults=cell), "blind", "--worker", parts / "stepgauge-worker")
+        self.assertEqual(code, 0)
+        self.assertGreater(self.value(records[0], "throughput"), 0)
+        self.assertIn("CUPTI", records[0]["metrics"]["stall_ratio"]["absent"])
+
+    def test_planted_changes_are_named(self):
+        code, _ = self.run_suite(SOURCE / "configs" / "h200_planted.yaml", "planted")
+        self.assertEqual(code, 0)
+        launches = sorted((self.folder / "planted" / "launches").iterdir())
+
+        def rows(launch):
+            return json.loads(self.stepgauge("trace", "diff", launches[0], launch, "--json").stdout)["rows"]
+
+        self.assertEqual(rows(launches[1])[0]["name"], "idle")
+        self.assertIn("Memcpy DtoD", rows(launches[2])[0]["name"])
+        appeared = [row["name"] for row in rows(launches[3]) if row["change"] == "appeared"]
+        self.assertTrue(any("erfinv" in name for name in appeared), appeared)
 
 
 class Slowdown(GpuTest):

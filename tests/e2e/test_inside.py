@@ -73,6 +73,9 @@ def test_memory_by_phase(planted):
     phases = record["memory"]["phases"]
     assert [phase["phase"] for phase in phases] == ["forward", "backward", "optimizer"]
     assert max(phase["peak_mib"] for phase in phases) == pytest.approx(value(record, "peak_memory"), rel=0.05)
+    first = record["memory"]["first_step_phases"]
+    assert [phase["phase"] for phase in first] == ["forward", "backward", "optimizer"]
+    assert max(phase["peak_mib"] for phase in first) == pytest.approx(value(record, "peak_memory_first_step"))
     assert record["memory"]["allocations_per_step"] > 50
     assert abs(record["memory"]["growth_mib_per_step"]) < 0.01
 

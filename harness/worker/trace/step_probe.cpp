@@ -47,14 +47,28 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   return nullptr;
 }
 
+void raise(std::optional<double>& highest, const std::optional<double>& value) {
+  if (value && (!highest || *highest < *value)) highest = value;
+}
+
 }  // namespace
+
+void StepProbe::take_peaks() {
+  const auto now = room_.peaks();
+  raise(peaks_.allocated_mib, now.allocated_mib);
+  raise(peaks_.active_mib, now.active_mib);
+  raise(peaks_.reserved_mib, now.reserved_mib);
+}
 
 void StepProbe::begin_step() {
   phases_ = Json::array();
+  peaks_ = {};
   types_.clear();
-  current_types = &types_;
-  observer_ =
-      at::addGlobalCallback(at::RecordFunctionCallback(&begin).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  if (types_wanted_) {
+    current_types = &types_;
+    observer_ =
+        at::addGlobalCallback(at::RecordFunctionCallback(&begin).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  }
   allocations_before_ = room_.allocations();
   room_.reset_peaks();
 }
@@ -73,14 +87,17 @@ void StepProbe::close_phase() {
 
 void StepProbe::phase(const char* name) {
   close_phase();
+  take_peaks();
   room_.reset_peaks();
   current_ = name;
 }
 
 void StepProbe::end_step() {
   close_phase();
+  take_peaks();
   const auto now = room_.allocations();
   if (now && allocations_before_) allocations_ = *now - *allocations_before_;
+  if (!types_wanted_) return;
   at::removeCallback(observer_);
   const std::lock_guard lock(mutex);
   current_types = nullptr;

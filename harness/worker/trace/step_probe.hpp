@@ -1,6 +1,6 @@
 #pragma once
-// A few steps between the measured ones and the traced ones, neither timed nor traced: memory phase by phase, and the
-// types that the heavy operators really see.
+// Memory phase by phase, of the first step and of one between the measured and the traced ones; of the latter also the
+// types that the heavy operators really see. Neither is a measured step.
 #include <ATen/record_function.h>
 
 #include <map>
@@ -14,11 +14,15 @@ namespace stepgauge::worker {
 
 class StepProbe final : public StepMarks {
  public:
-  explicit StepProbe(DeviceRoom& room) : room_(room) {}
+  enum class Types { seen, not_looked_at };
+  StepProbe(DeviceRoom& room, Types types) : room_(room), types_wanted_(types == Types::seen) {}
 
   void begin_step();
   void phase(const char* name) override;
   void end_step();
+
+  /// Highest of the phases: each of them resets the allocator's own peaks.
+  MemoryPeaks peaks() const { return peaks_; }
 
   /// {"phases": [{"phase", "allocated_mib" (at its end), "peak_mib" (inside it), "reserved_mib"}],
   ///  "allocations_per_step", "retries", "largest_free_mib"} of the last probed step; fields that the allocator does
@@ -31,8 +35,11 @@ class StepProbe final : public StepMarks {
 
  private:
   void close_phase();
+  void take_peaks();
 
   DeviceRoom& room_;
+  bool types_wanted_;
+  MemoryPeaks peaks_;
   std::string current_;
   Json phases_ = Json::array();
   std::map<std::string, std::map<std::string, int>> types_;
