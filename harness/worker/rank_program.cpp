@@ -134,14 +134,14 @@ class Rank {
     const bool tracing = environment_.trace_path && cell_.measure.trace_steps > 0;
     const auto loop = run_loop(*program_, cell_, *room_, progress_, environment_.rank, agree,
                                {tracing ? &first : nullptr, tracing ? &probe : nullptr, tracing ? &traced : nullptr});
-    if (const auto mib = room_->outside_mib()) outside_after_["steps"] = *mib;
+    if (loop.outside_mib) outside_after_["steps"] = *loop.outside_mib;
     progress_.phase("finish");
     record_.step_ms = loop.step_ms;
     record_.measured_from = loop.measured_from;
     record_.first_step_s = loop.first_step_s;
     record_.memory_first_step = loop.first_step_peaks;
     record_.memory_steady = loop.steady_peaks;
-    record_.outside_mib = room_->outside_mib();
+    record_.outside_mib = loop.outside_mib;
     record_.memory_method = room_->memory_method();
     record_.work_per_step = static_cast<double>(workload_->work_per_step(cell_.batch));
     record_.work_unit = workload_->work_unit();

@@ -27,6 +27,7 @@ struct LoopResult {
   torch::Tensor last_loss;
   MemoryPeaks first_step_peaks, steady_peaks;
   Json usage = Json::object();                ///< what the measured steps cost the process: switches, faults, CPU time
+  std::optional<double> outside_mib;          ///< behind the measured steps: tracers take device memory of their own
   std::optional<double> growth_mib_per_step;  ///< of allocated memory over the measured steps
 };
 
