@@ -47,6 +47,10 @@ TEST(Rules, PlantedHalfIsCaught) {
 TEST(Rules, DirectionOfEveryCatalogueMetric) {
   for (const auto& metric : metric_catalogue()) {
     const auto low = around(1000, 0.002), high = around(1500, 0.002);
+    if (metric.better == Better::neither) {
+      EXPECT_TRUE(judged(metric.name, low, high).rows.empty()) << metric.name << " is neither better nor worse";
+      continue;
+    }
     const auto up = verdict_of(metric.name, low, high);
     const auto down = verdict_of(metric.name, high, low);
     EXPECT_EQ(up, metric.better == Better::lower ? Verdict::regressed : Verdict::improved) << metric.name;
