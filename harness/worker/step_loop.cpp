@@ -144,6 +144,7 @@ class Loop {
     const auto start = Clock::now();
     const auto taken = timed_steps(static_cast<std::size_t>(cell_.measure.steps));
     out_.measured_wall_s = seconds_since(start);
+    out_.last_loss = latest_loss_;
     out_.steady_peaks = room_.peaks();
     out_.usage = usage_since(usage_before);
     out_.outside_mib = room_.outside_mib();
@@ -183,8 +184,8 @@ class Loop {
 
  private:
   void step() {
-    out_.last_loss = program_.step();
-    if (static_cast<std::int64_t>(out_.losses.size()) < cell_.measure.losses) out_.losses.push_back(out_.last_loss);
+    latest_loss_ = program_.step();
+    if (static_cast<std::int64_t>(out_.losses.size()) < cell_.measure.losses) out_.losses.push_back(latest_loss_);
     perturbation_.after_step(index_++);
   }
 
@@ -217,6 +218,7 @@ class Loop {
   Progress& progress_;
   Perturbation perturbation_;
   LoopResult out_;
+  torch::Tensor latest_loss_;
   std::int64_t index_ = 0;
 };
 

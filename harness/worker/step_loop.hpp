@@ -24,7 +24,7 @@ struct LoopResult {
       0;               ///< host's clock, start of the first measured step to the device-synchronised end of the last
   double spin_ms = 0;  ///< planted length per step
   std::vector<torch::Tensor> losses;  ///< of the first cell.measure.losses steps, on the device
-  torch::Tensor last_loss;
+  torch::Tensor last_loss;            ///< of the last measured step
   MemoryPeaks first_step_peaks, steady_peaks;
   Json usage = Json::object();                ///< what the measured steps cost the process: switches, faults, CPU time
   std::optional<double> outside_mib;          ///< behind the measured steps: tracers take device memory of their own
