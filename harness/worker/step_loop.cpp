@@ -25,16 +25,27 @@ class Perturbation {
     if (fault_ && fault_->rank != rank) fault_.reset();
   }
 
-  void set_spin(double ms) { spin_ms_ = ms; }
+  void set_spin(double settled_ms, double ms) {
+    settled_ms_ = settled_ms;
+    spin_ms_ = ms;
+  }
+  void before_step() { step_began_ = Clock::now(); }
   double spin_ms() const { return spin_ms_; }
 
   void after_step(std::int64_t index) {
-    if (spin_ms_ > 0) room_.spin(spin_ms_);
+    if (spin_ms_ > 0) room_.spin(spin_left_ms());
     each_step();
     if (fault_ && index == fault_->step) strike();
   }
 
  private:
+  /// On a CPU up to the moment at which a settled step, made longer, would end: spinning slows the step after it down,
+  /// by half of it where that was seen, and would plant more than was asked for. A device runs behind the host.
+  double spin_left_ms() const {
+    if (!room_.device().is_cpu()) return spin_ms_;
+    return std::max(0.0, settled_ms_ + spin_ms_ - 1e3 * seconds_since(step_began_));
+  }
+
   void each_step() {
     if (plan_.step_sleep_us > 0) room_.synchronize();  // a host that runs ahead would hide it
     if (plan_.step_sleep_us > 0) ::usleep(static_cast<useconds_t>(plan_.step_sleep_us));
@@ -60,7 +71,8 @@ class Perturbation {
   const CellPerturb plan_;
   torch::Tensor from_, to_, values_;
   std::optional<CellFault> fault_;
-  double spin_ms_ = 0;
+  double settled_ms_ = 0, spin_ms_ = 0;
+  Clock::time_point step_began_;
 };
 
 rusage process_usage() {
@@ -133,7 +145,7 @@ class Loop {
     times.erase(times.begin(), times.end() - static_cast<std::ptrdiff_t>(settled_steps));
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>(settled_steps / 2);
     std::nth_element(times.begin(), middle, times.end());
-    perturbation_.set_spin(*middle * cell_.perturb.step_percent / 100);
+    perturbation_.set_spin(*middle, *middle * cell_.perturb.step_percent / 100);
   }
 
   void measure() {
@@ -184,6 +196,7 @@ class Loop {
 
  private:
   void step() {
+    perturbation_.before_step();
     latest_loss_ = program_.step();
     if (static_cast<std::int64_t>(out_.losses.size()) < cell_.measure.losses) out_.losses.push_back(latest_loss_);
     perturbation_.after_step(index_++);
