@@ -11,21 +11,18 @@
 
 namespace stepgauge::cli {
 
-struct LaunchTraces {
+struct RankFiles {
   std::vector<trace::RankTimeline> timelines;  ///< one a rank that left a trace, by rank
   std::string error;                           ///< why a trace that was left cannot be read
   std::vector<summary::NcclChannel> channels;
 };
 
-LaunchTraces read_launch_traces(const std::filesystem::path& folder, int ranks);
+RankFiles read_rank_files(const std::filesystem::path& folder, int ranks);
 
-/// The devices' clocks and power as counters of the timelines: rank r's device is the r-th sampled one, times count
-/// from `began`, which is on the clock of the traces (CLOCK_MONOTONIC).
-void add_device_counters(LaunchTraces& traces, const HealthSamples& health,
-                         std::chrono::steady_clock::time_point began);
-
-/// Keeps the ranks' traces and adds merged.trace.json.gz of all ranks on one clock, or removes them. NCCL's logs are
-/// kept. Returns a note when the merged file cannot be written.
-std::string settle_launch_traces(const std::filesystem::path& folder, LaunchTraces& traces, int ranks, bool keep);
+/// Keeps the ranks' traces and adds merged.trace.json.gz: all ranks on one clock, with the devices' clocks and power as
+/// counters (`health`'s times count from `began`, which is on the clock of the traces). Or, without `keep`, removes
+/// them. NCCL's logs are kept. Returns a note when the merged file cannot be written.
+std::string settle_traces(const std::filesystem::path& folder, const RankFiles& files, const HealthSamples& health,
+                          std::chrono::steady_clock::time_point began, int ranks, bool keep);
 
 }  // namespace stepgauge::cli

@@ -102,13 +102,14 @@ std::optional<LaunchRecord> attempt_launch(store::RunFolder& folder, launch::Lau
   for (auto& rank : outcome.ranks) {
     if (rank.record) facts.ranks.push_back(std::move(*rank.record));
   }
-  auto traces = read_launch_traces(request.folder, cell.ddp.ranks);
-  facts.timelines = traces.timelines;
-  facts.trace_error = traces.error;
-  facts.nccl_channels = traces.channels;
-  if (facts.health) add_device_counters(traces, *facts.health, outcome.began);
-  if (auto note = settle_launch_traces(request.folder, traces, cell.ddp.ranks, cell.measure.keep_trace); !note.empty())
+  auto files = read_rank_files(request.folder, cell.ddp.ranks);
+  if (auto note =
+          settle_traces(request.folder, files, *facts.health, outcome.began, cell.ddp.ranks, cell.measure.keep_trace);
+      !note.empty())
     facts.evidence["notes"].push_back(std::move(note));
+  facts.timelines = std::move(files.timelines);
+  facts.trace_error = std::move(files.error);
+  facts.nccl_channels = std::move(files.channels);
   facts.evidence["folder"] = request.folder.lexically_relative(folder.path()).string();
   return summary::summarise(cell, facts);
 }

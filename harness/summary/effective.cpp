@@ -5,21 +5,25 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace stepgauge::summary {
 namespace {
 
-/// `ranks[0].settings.<part>.<key>` as text; empty where it is not there.
+/// `ranks[0].settings.<part>.<key>`; nullopt where it is not there.
+std::optional<Json> setting_value(const std::vector<RankRecord>& ranks, const char* part, const char* key) {
+  if (ranks.empty()) return std::nullopt;
+  const auto settings = ranks.front().detail.value("settings", Json::object());
+  const auto values = settings.value(part, Json::object());
+  const auto found = values.find(key);
+  return found != values.end() ? std::optional<Json>(*found) : std::nullopt;
+}
+
 std::string setting_text(const std::vector<RankRecord>& ranks, const char* part, const char* key) {
-  if (ranks.empty()) return "";
-  const auto& detail = ranks.front().detail;
-  const auto settings = detail.find("settings");
-  if (settings == detail.end() || !settings->is_object() || !settings->contains(part)) return "";
-  const auto& values = settings->at(part);
-  if (!values.is_object() || !values.contains(key)) return "";
-  const auto& value = values.at(key);
-  return value.is_string() ? value.get<std::string>() : value.is_null() ? "none" : value.dump();
+  const auto value = setting_value(ranks, part, key);
+  if (!value) return "";
+  return value->is_string() ? value->get<std::string>() : value->is_null() ? "none" : value->dump();
 }
 
 using TypeCounts = std::map<std::string, std::int64_t>;
@@ -27,11 +31,9 @@ using TypeCounts = std::map<std::string, std::int64_t>;
 /// Calls of matrix products, convolutions and attention by type, over the operators whose name starts with `prefix`.
 TypeCounts operator_types(const std::vector<RankRecord>& ranks, std::string_view prefix) {
   TypeCounts counts;
-  if (ranks.empty()) return counts;
-  const auto settings = ranks.front().detail.value("settings", Json::object());
-  const auto used = settings.value("used", Json::object());
-  const auto operators = used.value("operator_types", Json::object());
-  for (const auto& [name, types] : operators.items()) {
+  const auto operators = setting_value(ranks, "used", "operator_types");
+  if (!operators) return counts;
+  for (const auto& [name, types] : operators->items()) {
     if (name.compare(0, prefix.size(), prefix) != 0) continue;
     for (const auto& [type, count] : types.items()) counts[type] += count.get<std::int64_t>();
   }
@@ -81,16 +83,11 @@ Setting judge_precision(const Cell& cell, const std::vector<RankRecord>& ranks,
   return out;
 }
 
-std::string wanted_transport(const std::string& asked) {
-  if (asked == "p2p_off") return "shm";
-  return asked;
-}
-
 /// "auto" takes what there is; P2P switched off may end in shared memory or, without it, in sockets.
 bool transport_took(const std::string& asked, const std::map<std::string, int>& used) {
   if (asked == "auto") return true;
   if (asked == "p2p_off") return used.count("p2p") == 0;
-  return used.size() == 1 && used.count(wanted_transport(asked)) == 1;
+  return used.size() == 1 && used.count(asked) == 1;
 }
 
 /// "0->1, 1->0": the pairs of ranks that a family of transports joins.
@@ -128,9 +125,9 @@ Setting judge_buckets(const Cell& cell, const std::vector<RankRecord>& ranks,
                       const std::vector<trace::RankTimeline>& timelines) {
   Setting out{"buckets", fmt::format("{:g} MiB, first {:g} MiB", cell.ddp.bucket_cap_mb, cell.ddp.first_bucket_mb), "",
               "", false};
-  const auto planned = setting_text(ranks, "used", "bucket_bytes");
-  if (planned.empty() || timelines.empty() || timelines.front().steps.empty()) return out;
-  const auto bytes = Json::parse(planned).get<std::vector<std::int64_t>>();
+  const auto planned = setting_value(ranks, "used", "bucket_bytes");
+  if (!planned || timelines.empty() || timelines.front().steps.empty()) return out;
+  const auto bytes = planned->get<std::vector<std::int64_t>>();
   std::int64_t sum = 0;
   for (const auto one : bytes) sum += one;
   out.set = fmt::format("{} buckets, {} bytes a step", bytes.size(), sum);

@@ -209,8 +209,8 @@ class Summary {
   /// The traced pass: its metrics or the reason why there are none, and whether the settings took.
   void inside() {
     if (record_.status != Status::ok && record_.status != Status::unsteady) return;
-    auto timelines = facts_.timelines;
-    auto found = summarise_timelines(timelines, facts_.ranks, steady_);
+    const auto traces = trace::analyse("", facts_.timelines);
+    auto found = summarise_timelines(traces, facts_.ranks, steady_);
     for (const auto& [name, value] : found.metrics) put(name.c_str(), value);
     auto why = facts_.trace_error.empty() ? found.why_none : facts_.trace_error;
     if (cell_.measure.trace_steps == 0) why = "no traced pass was asked for (measure.trace_steps: 0)";
@@ -218,7 +218,7 @@ class Summary {
     for (const auto& name : timeline_metrics()) absent(name.c_str(), why.c_str());
     for (const auto& [name, reason] : found.absent) absent(name.c_str(), reason.c_str());
     timeline_ = std::move(found.detail);
-    settings_ = judge_settings(cell_, facts_.ranks, timelines, facts_.nccl_channels);
+    settings_ = judge_settings(cell_, facts_.ranks, traces.ranks, facts_.nccl_channels);
     if (const auto reason = ineffective_reason(settings_); !reason.empty()) fail(Status::ineffective, reason);
   }
 

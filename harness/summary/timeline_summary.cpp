@@ -7,8 +7,6 @@
 #include <set>
 
 #include "stats/summary.hpp"
-#include "trace/align.hpp"
-#include "trace/breakdown.hpp"
 
 namespace stepgauge::summary {
 namespace {
@@ -73,15 +71,16 @@ std::string signature(const RankTimeline& timeline) {
 
 class Summary {
  public:
-  Summary(std::vector<RankTimeline>& timelines, const std::vector<RankRecord>& ranks,
-          const std::vector<double>& steady_ms)
-      : timelines_(timelines), ranks_(ranks), steady_ms_(steady_ms) {}
+  Summary(const trace::LaunchTraces& traces, const std::vector<RankRecord>& ranks, const std::vector<double>& steady_ms)
+      : traces_(traces),
+        timelines_(traces.ranks),
+        breakdowns_(traces.breakdowns),
+        ranks_(ranks),
+        steady_ms_(steady_ms) {}
 
   TimelineSummary make() {
     overhead();
     if (timelines_.empty()) return none(absent_by_rank());
-    for (auto& timeline : timelines_) excluded_.push_back(trace::sanitize(timeline));
-    for (const auto& timeline : timelines_) breakdowns_.push_back(trace::break_down(timeline));
     describe();
     if (const auto reasons = unreliable(); !reasons.empty()) {
       out_.detail["unreliable"] = reasons;
@@ -128,7 +127,7 @@ class Summary {
     out_.detail["steps"] = timelines_.front().steps.size();
     auto ranks = Json::array();
     for (std::size_t i = 0; i < timelines_.size(); ++i)
-      ranks.push_back(rank_json(timelines_[i], breakdowns_[i], excluded_[i]));
+      ranks.push_back(rank_json(timelines_[i], breakdowns_[i], traces_.excluded[i]));
     out_.detail["ranks"] = ranks;
     out_.detail["signature"] = signature(timelines_.front());
   }
@@ -136,7 +135,7 @@ class Summary {
   std::vector<std::string> unreliable() const {
     std::vector<std::string> reasons;
     for (std::size_t i = 0; i < timelines_.size(); ++i) {
-      for (const auto& reason : trace::unreliable_because(timelines_[i], breakdowns_[i], excluded_[i]))
+      for (const auto& reason : traces_.doubtful[i])
         reasons.push_back(timelines_.size() > 1 ? fmt::format("rank {}: {}", timelines_[i].rank, reason) : reason);
     }
     if (timelines_.size() != ranks_.size())
@@ -193,12 +192,11 @@ class Summary {
       out_.absent["rank_skew"] = "not applicable: one rank";
       return;
     }
-    const auto alignment = trace::align(timelines_);
+    const auto& alignment = traces_.alignment;
     if (!alignment) {
       out_.absent["rank_skew"] = "fewer than 3 collectives were seen on every rank";
       return;
     }
-    trace::apply(*alignment, timelines_);
     out_.detail["alignment"] = {
         {"shift_ns", alignment->shift}, {"error_ns", alignment->error}, {"collectives", alignment->collectives}};
     const auto skews = trace::skews(timelines_);
@@ -220,11 +218,11 @@ class Summary {
     out_.detail["collectives"] = list;
   }
 
-  std::vector<RankTimeline>& timelines_;
+  const trace::LaunchTraces& traces_;
+  const std::vector<RankTimeline>& timelines_;
+  const std::vector<RankBreakdown>& breakdowns_;
   const std::vector<RankRecord>& ranks_;
   const std::vector<double>& steady_ms_;
-  std::vector<std::int64_t> excluded_;
-  std::vector<RankBreakdown> breakdowns_;
   TimelineSummary out_;
 };
 
@@ -238,9 +236,9 @@ const std::vector<std::string>& timeline_metrics() {
   return names;
 }
 
-TimelineSummary summarise_timelines(std::vector<RankTimeline>& timelines, const std::vector<RankRecord>& ranks,
+TimelineSummary summarise_timelines(const trace::LaunchTraces& traces, const std::vector<RankRecord>& ranks,
                                     const std::vector<double>& steady_ms) {
-  return Summary(timelines, ranks, steady_ms).make();
+  return Summary(traces, ranks, steady_ms).make();
 }
 
 }  // namespace stepgauge::summary

@@ -6,7 +6,7 @@
 
 #include "contract/cell.hpp"
 #include "contract/record.hpp"
-#include "trace/timeline.hpp"
+#include "trace/analysis.hpp"
 
 namespace stepgauge::summary {
 
@@ -20,9 +20,9 @@ struct TimelineSummary {
 /// Names of the metrics that come from the traced pass.
 const std::vector<std::string>& timeline_metrics();
 
-/// `timelines`: one a rank, as read; they are cleaned of impossible records and put on one clock here. `steady_ms`: the
-/// untraced steady steps of the slowest rank; their median over the traced steps' is trace_overhead.
-TimelineSummary summarise_timelines(std::vector<trace::RankTimeline>& timelines, const std::vector<RankRecord>& ranks,
+/// `traces`: of trace::analyse. `steady_ms`: the untraced steady steps of the slowest rank; the traced steps' median
+/// over theirs is trace_overhead.
+TimelineSummary summarise_timelines(const trace::LaunchTraces& traces, const std::vector<RankRecord>& ranks,
                                     const std::vector<double>& steady_ms);
 
 }  // namespace stepgauge::summary

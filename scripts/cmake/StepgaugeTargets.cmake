@@ -32,6 +32,15 @@ function(stepgauge_test name)
     ENVIRONMENT "STEPGAUGE_SOURCE_DIR=${CMAKE_SOURCE_DIR};STEPGAUGE_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
 endfunction()
 
+# stepgauge_python_lacks(<out> <module> ...): TRUE in <out> where Torch's Python lacks one of the modules.
+function(stepgauge_python_lacks out)
+  list(JOIN ARGN "', '" modules)
+  execute_process(COMMAND ${STEPGAUGE_TORCH_PYTHON} -c
+    "import importlib.util as u, sys; sys.exit(any(u.find_spec(m) is None for m in ('${modules}',)))"
+    RESULT_VARIABLE lacks OUTPUT_QUIET ERROR_QUIET)
+  set(${out} ${lacks} PARENT_SCOPE)
+endfunction()
+
 # stepgauge_embed(<target> <namespace> <header name> FILES ...): each file becomes a raw string in a generated
 # header-only table `inline const std::map<std::string, std::string_view> files` keyed by path below the source root.
 function(stepgauge_embed target space header)

@@ -66,7 +66,7 @@ std::vector<trace::RankTimeline> two_ranks() {
 
 TEST(TimelineSummary, PartsAndRatiosOfTheWorstRank) {
   auto timelines = two_ranks();
-  const auto out = summarise_timelines(timelines, {rank_record(0), rank_record(1)}, {98, 100, 99});
+  const auto out = summarise_timelines(trace::analyse("", timelines), {rank_record(0), rank_record(1)}, {98, 100, 99});
   EXPECT_THAT(out.why_none, IsEmpty());
   EXPECT_DOUBLE_EQ(out.metrics.at("stall_ratio"), 40);
   EXPECT_DOUBLE_EQ(out.metrics.at("exposed_comm"), 20);
@@ -87,15 +87,15 @@ TEST(TimelineSummary, WithoutATraceTheReasonIsTheWorkers) {
   std::vector<trace::RankTimeline> none;
   auto record = rank_record(0);
   record.detail["trace"]["absent"] = "CUPTI is in use by another tool in this process";
-  EXPECT_THAT(summarise_timelines(none, {record}, {100}).why_none, HasSubstr("another tool"));
+  EXPECT_THAT(summarise_timelines(trace::analyse("", none), {record}, {100}).why_none, HasSubstr("another tool"));
   record.detail.erase("trace");
-  EXPECT_THAT(summarise_timelines(none, {record}, {100}).why_none, HasSubstr("wrote no trace"));
+  EXPECT_THAT(summarise_timelines(trace::analyse("", none), {record}, {100}).why_none, HasSubstr("wrote no trace"));
 }
 
 TEST(TimelineSummary, AnUnreliableTraceGivesNoNumberButSaysWhy) {
   auto timelines = two_ranks();
   timelines[1].dropped = 17;
-  const auto out = summarise_timelines(timelines, {rank_record(0), rank_record(1)}, {100});
+  const auto out = summarise_timelines(trace::analyse("", timelines), {rank_record(0), rank_record(1)}, {100});
   EXPECT_THAT(out.why_none, HasSubstr("rank 1"));
   EXPECT_EQ(out.metrics.count("stall_ratio"), 0u);
   EXPECT_TRUE(out.detail.contains("unreliable"));
@@ -103,7 +103,8 @@ TEST(TimelineSummary, AnUnreliableTraceGivesNoNumberButSaysWhy) {
 
 TEST(TimelineSummary, ARankWithoutATraceMakesItUnreliable) {
   std::vector<trace::RankTimeline> one{timeline(0, 2)};
-  EXPECT_THAT(summarise_timelines(one, {rank_record(0), rank_record(1)}, {100}).why_none, HasSubstr("1 of 2 ranks"));
+  EXPECT_THAT(summarise_timelines(trace::analyse("", one), {rank_record(0), rank_record(1)}, {100}).why_none,
+              HasSubstr("1 of 2 ranks"));
 }
 
 constexpr const char* nccl_log =

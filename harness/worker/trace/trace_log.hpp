@@ -16,7 +16,8 @@ struct HostSpan {
   std::int64_t begin_ns = 0, end_ns = 0;
 };
 
-struct HostMark {
+/// On the host's or the device's side of the pass.
+struct TraceMark {
   std::int64_t at_ns = 0;
   std::uint32_t code = 0;  ///< mark_code
 };
@@ -56,7 +57,7 @@ class TraceLog {
   void begin_step() { next_bucket_ = 0; }
 
   const std::vector<std::string>& names() const { return names_; }
-  const std::vector<HostMark>& marks() const { return marks_; }
+  const std::vector<TraceMark>& marks() const { return marks_; }
   const std::vector<HostSpan>& operators() const { return operators_; }
   const std::vector<CollectiveCall>& collectives() const { return collectives_; }
   const std::vector<CounterPoint>& counters() const { return counters_; }
@@ -70,7 +71,7 @@ class TraceLog {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
   std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> index_;  ///< found without making a string
-  std::vector<HostMark> marks_;
+  std::vector<TraceMark> marks_;
   std::vector<HostSpan> operators_;
   std::vector<CollectiveCall> collectives_;
   std::vector<CounterPoint> counters_;

@@ -13,11 +13,6 @@
 namespace stepgauge::worker {
 namespace {
 
-struct Mark {
-  std::int64_t at_ns;
-  std::uint32_t code;
-};
-
 std::optional<std::uint32_t> mark_of(const DeviceActivity& activity) {
   constexpr std::uint64_t first = 4ull * mark_code::words, last = first + 4ull * mark_code::codes;
   if (activity.kind != DeviceActivity::Kind::memset || activity.bytes < first || activity.bytes >= last) return {};
@@ -29,18 +24,12 @@ bool is_mark(const DeviceActivity& activity) {
   return mark_of(activity).has_value();
 }
 
-std::vector<Mark> device_marks(const DeviceTrace& device) {
-  std::vector<Mark> marks;
+std::vector<TraceMark> device_marks(const DeviceTrace& device) {
+  std::vector<TraceMark> marks;
   for (const auto& activity : device.activities) {
     if (const auto code = mark_of(activity)) marks.push_back({activity.begin_ns, *code});
   }
-  std::sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.at_ns < b.at_ns; });
-  return marks;
-}
-
-std::vector<Mark> host_marks(const TraceLog& log) {
-  std::vector<Mark> marks;
-  for (const auto& mark : log.marks()) marks.push_back({mark.at_ns, mark.code});
+  std::sort(marks.begin(), marks.end(), [](const TraceMark& a, const TraceMark& b) { return a.at_ns < b.at_ns; });
   return marks;
 }
 
@@ -51,7 +40,7 @@ class Writer {
 
   void write() {
     name_tracks();
-    spans(host_marks(log_), "user_annotation", pid_, thread_id());
+    spans(log_.marks(), "user_annotation", pid_, thread_id());
     if (!facts_.host_time) {
       const auto marks = device_marks(device_);
       for (const auto& mark : marks) {
@@ -119,7 +108,7 @@ class Writer {
   }
 
   /// Each mark lasts until the next one of its kind or of a higher one.
-  void spans(const std::vector<Mark>& marks, const char* category, std::int64_t pid, std::int64_t tid) {
+  void spans(const std::vector<TraceMark>& marks, const char* category, std::int64_t pid, std::int64_t tid) {
     for (std::size_t i = 0; i < marks.size(); ++i) {
       const auto code = marks[i].code;
       const bool step = mark_code::is_step(code);
