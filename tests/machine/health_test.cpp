@@ -204,7 +204,12 @@ TEST(HealthOfTheHost, SamplingCostsLittle) {
   const auto health = sampler.finish(begin);
   const double share = health.sampler_cpu_s / std::chrono::duration<double>(Clock::now() - begin).count();
   RecordProperty("sampler_cpu_percent", std::to_string(100 * share));
-  EXPECT_LT(share, 0.02) << "the budget is 0.5 % of a core; more leaves room for a busy machine and sanitizers";
+#ifdef __SANITIZE_ADDRESS__
+  constexpr double most = 0.2;  // the sanitizer's price, many times over on a busy machine; a runaway sampler takes 1
+#else
+  constexpr double most = 0.02;
+#endif
+  EXPECT_LT(share, most) << "the budget is 0.5 % of a core; more leaves room for a busy machine and sanitizers";
 }
 
 TEST(ProcFiles, StealIsOfTheCoresThatCount) {
