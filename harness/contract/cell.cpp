@@ -10,14 +10,43 @@ Json workload_json(const CellWorkload& workload) {
 }
 
 Json ddp_json(const CellDdp& ddp) {
-  return {{"ranks", ddp.ranks},
-          {"backend", ddp.backend},
-          {"transport", ddp.transport},
-          {"bucket_cap_mb", ddp.bucket_cap_mb},
-          {"first_bucket_mb", ddp.first_bucket_mb},
-          {"gradient_as_bucket_view", ddp.gradient_as_bucket_view},
-          {"find_unused", ddp.find_unused},
-          {"static_graph", ddp.static_graph}};
+  Json out{{"ranks", ddp.ranks},
+           {"backend", ddp.backend},
+           {"transport", ddp.transport},
+           {"bucket_cap_mb", ddp.bucket_cap_mb},
+           {"first_bucket_mb", ddp.first_bucket_mb},
+           {"gradient_as_bucket_view", ddp.gradient_as_bucket_view},
+           {"find_unused", ddp.find_unused},
+           {"static_graph", ddp.static_graph}};
+  if (!ddp.wrapper.empty()) out["wrapper"] = ddp.wrapper;
+  return out;
+}
+
+/// Those that differ from the defaults, so that older identities stay as they were.
+Json compile_options_json(const CellCompileOptions& options) {
+  const CellCompileOptions standard;
+  Json out = Json::object();
+  const auto put = [&](const char* key, const auto& value, const auto& usual) {
+    if (value != usual) out[key] = value;
+  };
+  put("executor", options.executor, standard.executor);
+  put("fullgraph", options.fullgraph, standard.fullgraph);
+  put("dynamic", options.dynamic, standard.dynamic);
+  put("ddp_optimizer", options.ddp_optimizer, standard.ddp_optimizer);
+  put("compiled_autograd", options.compiled_autograd, standard.compiled_autograd);
+  put("compile_optimizer", options.compile_optimizer, standard.compile_optimizer);
+  return out;
+}
+
+CellCompileOptions compile_options_from_json(const Json& value, const std::string& where) {
+  CellCompileOptions out;
+  out.executor = optional(value, "executor", out.executor, where);
+  out.fullgraph = optional(value, "fullgraph", out.fullgraph, where);
+  out.dynamic = optional(value, "dynamic", out.dynamic, where);
+  out.ddp_optimizer = optional(value, "ddp_optimizer", out.ddp_optimizer, where);
+  out.compiled_autograd = optional(value, "compiled_autograd", out.compiled_autograd, where);
+  out.compile_optimizer = optional(value, "compile_optimizer", out.compile_optimizer, where);
+  return out;
 }
 
 Json optimizer_json(const CellOptimizer& optimizer) {
@@ -35,6 +64,7 @@ Json perturb_json(const Cell& cell) {
     out["each_step"] = {
         {"sleep_us", perturb.step_sleep_us}, {"copy_mib", perturb.step_copy_mib}, {"kernels", perturb.step_kernels}};
   }
+  if (!perturb.wrong.empty()) out["wrong"] = perturb.wrong;
   out["sleep"] =
       perturb.sleep_s == 0 ? Json(nullptr) : Json{{"phase", perturb.sleep_phase}, {"seconds", perturb.sleep_s}};
   out["fault"] = nullptr;
@@ -54,6 +84,7 @@ CellPerturb perturb_from_json(const Json& value, const std::string& where) {
     perturb.step_copy_mib = optional<std::int64_t>(each, "copy_mib", 0, where + ".each_step");
     perturb.step_kernels = optional<std::int64_t>(each, "kernels", 0, where + ".each_step");
   }
+  perturb.wrong = optional<std::string>(value, "wrong", "", where);
   if (const auto sleep = optional<Json>(value, "sleep", nullptr, where); !sleep.is_null()) {
     perturb.sleep_phase = require<std::string>(sleep, "phase", where + ".sleep");
     perturb.sleep_s = require<double>(sleep, "seconds", where + ".sleep");
@@ -73,27 +104,32 @@ Json policy_json(const Cell& cell) {
     if (value.relative) tolerance[metric]["relative"] = *value.relative;
     if (value.floor) tolerance[metric]["floor"] = *value.floor;
   }
-  return {
-      {"launches", cell.launches},
-      {"measure",
-       {{"steps", cell.measure.steps},
-        {"warmup_block", cell.measure.warmup_block},
-        {"warmup_max_steps", cell.measure.warmup_max_steps},
-        {"warmup_max_s", cell.measure.warmup_max_s},
-        {"losses", cell.measure.losses},
-        {"trace_steps", cell.measure.trace_steps},
-        {"keep_trace", cell.measure.keep_trace}}},
-      {"limits",
-       {{"launch_s", cell.limits.launch_s}, {"silence_s", cell.limits.silence_s}, {"grace_s", cell.limits.grace_s}}},
-      {"requires",
-       {{"gpus", cell.needs.gpus},
-        {"gpu_memory_gib", cell.needs.gpu_memory_gib},
-        {"compute_capability", cell.needs.compute_capability},
-        {"link", cell.needs.link},
-        {"memory_gib", cell.needs.memory_gib}}},
-      {"tolerance", tolerance},
-      {"price_per_gpu_hour", cell.price_per_gpu_hour},
-      {"peak_tflops", cell.peak_tflops}};
+  return {{"launches", cell.launches},
+          {"measure",
+           {{"steps", cell.measure.steps},
+            {"warmup_block", cell.measure.warmup_block},
+            {"warmup_max_steps", cell.measure.warmup_max_steps},
+            {"warmup_max_s", cell.measure.warmup_max_s},
+            {"losses", cell.measure.losses},
+            {"trace_steps", cell.measure.trace_steps},
+            {"keep_trace", cell.measure.keep_trace},
+            {"parity_steps", cell.measure.parity_steps},
+            {"graphs", cell.measure.graphs},
+            {"ir_census", cell.measure.ir_census}}},
+          {"limits",
+           {{"launch_s", cell.limits.launch_s},
+            {"silence_s", cell.limits.silence_s},
+            {"grace_s", cell.limits.grace_s},
+            {"compile_s", cell.limits.compile_s}}},
+          {"requires",
+           {{"gpus", cell.needs.gpus},
+            {"gpu_memory_gib", cell.needs.gpu_memory_gib},
+            {"compute_capability", cell.needs.compute_capability},
+            {"link", cell.needs.link},
+            {"memory_gib", cell.needs.memory_gib}}},
+          {"tolerance", tolerance},
+          {"price_per_gpu_hour", cell.price_per_gpu_hour},
+          {"peak_tflops", cell.peak_tflops}};
 }
 
 void read_policy(Cell& cell, const Json& value, const std::string& where) {
@@ -109,10 +145,14 @@ void read_policy(Cell& cell, const Json& value, const std::string& where) {
   m.losses = optional(measure, "losses", m.losses, where + ".measure");
   m.trace_steps = optional(measure, "trace_steps", m.trace_steps, where + ".measure");
   m.keep_trace = optional(measure, "keep_trace", m.keep_trace, where + ".measure");
+  m.parity_steps = optional(measure, "parity_steps", m.parity_steps, where + ".measure");
+  m.graphs = optional(measure, "graphs", m.graphs, where + ".measure");
+  m.ir_census = optional(measure, "ir_census", m.ir_census, where + ".measure");
   const auto limits = optional<Json>(value, "limits", Json::object(), where);
   cell.limits.launch_s = optional(limits, "launch_s", cell.limits.launch_s, where + ".limits");
   cell.limits.silence_s = optional(limits, "silence_s", cell.limits.silence_s, where + ".limits");
   cell.limits.grace_s = optional(limits, "grace_s", cell.limits.grace_s, where + ".limits");
+  cell.limits.compile_s = optional(limits, "compile_s", cell.limits.compile_s, where + ".limits");
   const auto needs = optional<Json>(value, "requires", Json::object(), where);
   cell.needs.gpus = optional(needs, "gpus", 0, where + ".requires");
   cell.needs.gpu_memory_gib = optional(needs, "gpu_memory_gib", 0.0, where + ".requires");
@@ -137,47 +177,30 @@ CellDdp ddp_from_json(const Json& value, const std::string& where) {
   ddp.gradient_as_bucket_view = require<bool>(value, "gradient_as_bucket_view", where);
   ddp.find_unused = require<bool>(value, "find_unused", where);
   ddp.static_graph = require<bool>(value, "static_graph", where);
+  ddp.wrapper = optional<std::string>(value, "wrapper", "", where);
   return ddp;
 }
 
 }  // namespace
 
-const std::vector<std::string>& known_precisions() {
-  static const std::vector<std::string> names{"fp32", "tf32", "bf16", "bf16_pure", "fp16"};
-  return names;
-}
-const std::vector<std::string>& known_compile_modes() {
-  static const std::vector<std::string> names{"eager"};
-  return names;
-}
-const std::vector<std::string>& known_checkpointing() {
-  static const std::vector<std::string> names{"none"};
-  return names;
-}
-const std::vector<std::string>& known_transports() {
-  static const std::vector<std::string> names{"auto", "p2p", "p2p_off", "socket", "ib"};
-  return names;
-}
-const std::vector<std::string>& known_phases() {
-  static const std::vector<std::string> names{"spawn", "runtime", "rendezvous", "build", "wrap", "compile"};
-  return names;
-}
-
 Json identity_json(const Cell& cell) {
-  return {{"worker", cell.worker},
-          {"device", cell.device},
-          {"workload", workload_json(cell.workload)},
-          {"batch", cell.batch},
-          {"precision", cell.precision},
-          {"compile", cell.compile},
-          {"checkpointing", cell.checkpointing},
-          {"memory_format", cell.memory_format},
-          {"input", cell.input},
-          {"optimizer", optimizer_json(cell.optimizer)},
-          {"ddp", ddp_json(cell.ddp)},
-          {"env", cell.env},
-          {"seed", cell.seed},
-          {"perturb", perturb_json(cell)}};
+  Json out{{"worker", cell.worker},
+           {"device", cell.device},
+           {"workload", workload_json(cell.workload)},
+           {"batch", cell.batch},
+           {"precision", cell.precision},
+           {"compile", cell.compile},
+           {"checkpointing", cell.checkpointing},
+           {"memory_format", cell.memory_format},
+           {"input", cell.input},
+           {"optimizer", optimizer_json(cell.optimizer)},
+           {"ddp", ddp_json(cell.ddp)},
+           {"env", cell.env},
+           {"seed", cell.seed},
+           {"perturb", perturb_json(cell)}};
+  if (auto options = compile_options_json(cell.compile_options); !options.empty()) out["compile_options"] = options;
+  if (!cell.cache.empty()) out["cache"] = cell.cache;
+  return out;
 }
 
 Json to_json(const Cell& cell) {
@@ -211,6 +234,9 @@ Cell cell_from_json(const Json& value, std::string_view origin) {
   cell.batch = require<std::int64_t>(value, "batch", where);
   cell.precision = require<std::string>(value, "precision", where);
   cell.compile = require<std::string>(value, "compile", where);
+  cell.compile_options = compile_options_from_json(optional<Json>(value, "compile_options", Json::object(), where),
+                                                   where + ".compile_options");
+  cell.cache = optional<std::string>(value, "cache", "", where);
   cell.checkpointing = require<std::string>(value, "checkpointing", where);
   cell.memory_format = require<std::string>(value, "memory_format", where);
   cell.input = require<std::string>(value, "input", where);

@@ -29,6 +29,26 @@ struct CellDdp {
   bool gradient_as_bucket_view = true;
   bool find_unused = false;
   bool static_graph = false;
+  std::string wrapper;  ///< Python modes of two and more ranks: "torch" (PyTorch's DistributedDataParallel) or
+                        ///< "reducer" (ours, as the C++ modes); else empty
+};
+
+/// Options of a compile mode; a document holds those that differ from these.
+struct CellCompileOptions {
+  std::string executor = "profiling";  ///< torchscript: "profiling" or "simple" (no profiling, no fusion)
+  bool fullgraph = false;              ///< compile.*: a graph break is an error
+  std::string dynamic = "auto";        ///< compile.*: "auto" (dynamic shapes after a second one), "on", "off"
+  bool ddp_optimizer = true;           ///< compile.*: graphs are split at DDP's buckets
+  bool compiled_autograd = false;      ///< compile.*: the backward graph is captured whole, at run time
+  bool compile_optimizer = false;      ///< compile.*: the optimizer's step is compiled too
+};
+
+/// `checkpointing` taken apart.
+struct Checkpointing {
+  enum class Policy { none, full, every, selective };
+  Policy policy = Policy::none;
+  int every = 1;           ///< each, every second, ... block is recomputed
+  bool reentrant = false;  ///< the recomputed part has a backward pass of its own inside the outer one
 };
 
 struct CellOptimizer {
@@ -56,6 +76,7 @@ struct CellPerturb {
   std::int64_t step_sleep_us = 0;  ///< the host waits for the device and sleeps
   std::int64_t step_copy_mib = 0;  ///< a copy on the device
   std::int64_t step_kernels = 0;   ///< that many kernels that no workload uses
+  std::string wrong;               ///< a step that does not do its work: one of known_wrongs(), or empty
   std::optional<CellFault> fault;
 };
 
@@ -68,6 +89,9 @@ struct CellMeasure {
   std::int64_t losses = 10;             ///< losses of the first steps that are kept
   std::int64_t trace_steps = 5;         ///< steps of the traced pass, after the measured ones; 0: no traced pass
   bool keep_trace = false;              ///< keep the trace files of the launch
+  std::int64_t parity_steps = 3;  ///< steps compared with the eager reference after all measurement; 0: not compared
+  bool graphs = false;            ///< keep a snapshot of every compiled graph
+  bool ir_census = false;         ///< count the nodes of every intermediate representation, after all measurement
 };
 
 /// Clocks of the launcher. Not part of the identity.
@@ -75,6 +99,8 @@ struct CellLimits {
   double launch_s = 600;   ///< deadline of one launch
   double silence_s = 120;  ///< longest time without a word from a rank
   double grace_s = 5;      ///< between SIGTERM and SIGKILL, and for siblings of a dead rank
+  double compile_s =
+      600;  ///< in place of silence_s while a mode that compiles is in phase compile or in its first steps
 };
 
 /// What the machine must have, else the cell is `unsupported` with the reason. Not part of the identity.
@@ -102,7 +128,10 @@ struct Cell {
   std::int64_t batch = 1;  ///< per rank
   std::string precision = "fp32";
   std::string compile = "eager";
-  std::string checkpointing = "none";
+  CellCompileOptions compile_options;
+  std::string cache;  ///< modes with compile caches: "cold" (empty ones) or "warm" (filled by an earlier launch of the
+                      ///< cell); else empty
+  std::string checkpointing = "none";  ///< "none", "full", "every_2" (3, ...), "selective"; ".reentrant" may follow
   std::string memory_format = "contiguous";
   std::string input = "fixed";  ///< "fixed": one batch for all steps; "fresh": a new random batch each step
   CellOptimizer optimizer;
@@ -121,11 +150,26 @@ struct Cell {
 };
 
 /// Values that this version knows, per axis; anything else is a config error.
-const std::vector<std::string>& known_precisions();     // fp32 tf32 bf16 bf16_pure fp16
-const std::vector<std::string>& known_compile_modes();  // eager
-const std::vector<std::string>& known_checkpointing();  // none
+const std::vector<std::string>& known_precisions();     // fp32 tf32 bf16 bf16_pure fp16 fp8 fp8_delayed
+const std::vector<std::string>& known_compile_modes();  // eager torchscript cuda_graph ... compile.export
+const std::vector<std::string>& known_checkpointing();  // none full every_2 ... selective, and reentrant ones
 const std::vector<std::string>& known_transports();     // auto p2p p2p_off socket ib
 const std::vector<std::string>& known_phases();         // spawn runtime rendezvous build wrap compile
+const std::vector<std::string>& known_wrongs();         // skip_backward stale_input recompile ...
+
+/// The step is Python's: python_eager and every compile.* mode.
+bool is_python_mode(const std::string& compile);
+/// The mode has compile caches: every compile.* mode.
+bool has_compile_caches(const std::string& compile);
+bool is_cuda_graph_mode(const std::string& compile);
+bool is_fp8(const std::string& precision);
+
+/// Takes a value of known_checkpointing() apart.
+Checkpointing checkpointing_of(const std::string& value);
+
+/// Why no machine and no worker of ours can do the cell (a mode that its device, precision, checkpointing or number of
+/// ranks rules out); empty when there is no such reason.
+std::string unsupported_reason(const Cell& cell);
 
 bool is_perturbed(const Cell& cell);
 

@@ -20,8 +20,24 @@ std::string perturb_text(const CellPerturb& perturb) {
   if (perturb.step_sleep_us != 0) out += fmt::format(".each+{}us", perturb.step_sleep_us);
   if (perturb.step_copy_mib != 0) out += fmt::format(".each+copy{}MiB", perturb.step_copy_mib);
   if (perturb.step_kernels != 0) out += fmt::format(".each+{}kernels", perturb.step_kernels);
+  if (!perturb.wrong.empty()) out += "." + perturb.wrong;
   if (perturb.fault)
     out += fmt::format(".{}@rank{}step{}", perturb.fault->kind, perturb.fault->rank, perturb.fault->step);
+  return out;
+}
+
+/// Options of the mode that differ from its defaults, e.g. "+fullgraph+dynamic.on"; then the state of its caches.
+std::string mode_text(const Cell& cell) {
+  auto out = cell.compile;
+  const auto& options = cell.compile_options;
+  const CellCompileOptions standard;
+  if (options.executor != standard.executor) out += "+" + options.executor;
+  if (options.fullgraph) out += "+fullgraph";
+  if (options.dynamic != standard.dynamic) out += "+dynamic." + options.dynamic;
+  if (!options.ddp_optimizer) out += "+ddp_optimizer.off";
+  if (options.compiled_autograd) out += "+compiled_autograd";
+  if (options.compile_optimizer) out += "+optimizer";
+  if (!cell.cache.empty()) out += "." + cell.cache;
   return out;
 }
 
@@ -44,11 +60,12 @@ std::string size_text(const CellWorkload& workload) {
 }
 
 std::string readable_id(const Cell& cell) {
-  std::string id = fmt::format("{}{}.b{}/{}/{}", cell.workload.name, size_text(cell.workload), cell.batch, cell.compile,
-                               cell.precision);
+  std::string id = fmt::format("{}{}.b{}/{}/{}", cell.workload.name, size_text(cell.workload), cell.batch,
+                               mode_text(cell), cell.precision);
   if (cell.checkpointing != "none") id += "/ckpt." + cell.checkpointing;
   id += fmt::format("/{}.ddp{}", cell.device, cell.ddp.ranks);
   if (cell.ddp.transport != "auto") id += "." + cell.ddp.transport;
+  if (cell.ddp.wrapper == "reducer") id += ".reducer";
   if (cell.memory_format != "contiguous") id += "/" + cell.memory_format;
   if (cell.input != "fixed") id += "/" + cell.input;
   for (const auto& [name, value] : cell.env) id += fmt::format("/{}={}", name, value.substr(0, 24));
@@ -66,7 +83,7 @@ bool is_perturbed(const Cell& cell) {
   const auto& perturb = cell.perturb;
   return perturb.step_percent != 0 || perturb.sleep_s != 0 || perturb.extra_memory_mib != 0 ||
          perturb.step_sleep_us != 0 || perturb.step_copy_mib != 0 || perturb.step_kernels != 0 ||
-         perturb.fault.has_value();
+         !perturb.wrong.empty() || perturb.fault.has_value();
 }
 
 void assign_identity(Cell& cell) {

@@ -1,0 +1,117 @@
+// The values of the axes and which of them go together.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "contract/cell.hpp"
+
+namespace stepgauge {
+namespace {
+
+constexpr int most_every = 8;
+
+std::vector<std::string> checkpointing_values() {
+  std::vector<std::string> out{"none", "full", "selective"};
+  for (int k = 2; k <= most_every; ++k) out.push_back(fmt::format("every_{}", k));
+  out.push_back("full.reentrant");
+  for (int k = 2; k <= most_every; ++k) out.push_back(fmt::format("every_{}.reentrant", k));
+  return out;
+}
+
+/// What the device rules out.
+std::string refused_on_cpu(const Cell& cell) {
+  if (cell.device != "cpu") return "";
+  if (is_cuda_graph_mode(cell.compile)) return "a CUDA graph needs device cuda";
+  if (cell.compile == "compile.reduce-overhead" || cell.compile == "compile.max-autotune")
+    return cell.compile + " adds CUDA graphs, which need device cuda";
+  if (cell.precision == "tf32") return "tf32 needs a CUDA device; on a CPU it would be fp32 under another name";
+  if (is_fp8(cell.precision)) return cell.precision + " needs a CUDA device with fp8 matrix products";
+  return "";
+}
+
+}  // namespace
+
+const std::vector<std::string>& known_precisions() {
+  static const std::vector<std::string> names{"fp32", "tf32", "bf16", "bf16_pure", "fp16", "fp8", "fp8_delayed"};
+  return names;
+}
+const std::vector<std::string>& known_compile_modes() {
+  static const std::vector<std::string> names{"eager",
+                                              "torchscript",
+                                              "cuda_graph",
+                                              "cuda_graph.forward_backward",
+                                              "python_eager",
+                                              "compile.default",
+                                              "compile.reduce-overhead",
+                                              "compile.max-autotune",
+                                              "compile.max-autotune-no-cudagraphs",
+                                              "compile.export"};
+  return names;
+}
+const std::vector<std::string>& known_checkpointing() {
+  static const auto names = checkpointing_values();
+  return names;
+}
+const std::vector<std::string>& known_transports() {
+  static const std::vector<std::string> names{"auto", "p2p", "p2p_off", "socket", "ib"};
+  return names;
+}
+const std::vector<std::string>& known_phases() {
+  static const std::vector<std::string> names{"spawn", "runtime", "rendezvous", "build", "wrap", "compile"};
+  return names;
+}
+const std::vector<std::string>& known_wrongs() {
+  static const std::vector<std::string> names{"skip_backward", "stale_input", "recompile", "graph_break",
+                                              "no_recompute"};
+  return names;
+}
+
+bool is_python_mode(const std::string& compile) {
+  return compile == "python_eager" || has_compile_caches(compile);
+}
+bool has_compile_caches(const std::string& compile) {
+  return compile.rfind("compile.", 0) == 0;
+}
+bool is_cuda_graph_mode(const std::string& compile) {
+  return compile.rfind("cuda_graph", 0) == 0;
+}
+bool is_fp8(const std::string& precision) {
+  return precision.rfind("fp8", 0) == 0;
+}
+
+Checkpointing checkpointing_of(const std::string& value) {
+  Checkpointing out;
+  auto name = value;
+  if (const auto dot = name.find('.'); dot != std::string::npos) {
+    out.reentrant = true;
+    name.resize(dot);
+  }
+  if (name == "full") out.policy = Checkpointing::Policy::full;
+  if (name == "selective") out.policy = Checkpointing::Policy::selective;
+  if (name.rfind("every_", 0) == 0) {
+    out.policy = Checkpointing::Policy::every;
+    out.every = std::stoi(name.substr(6));
+  }
+  return out;
+}
+
+std::string unsupported_reason(const Cell& cell) {
+  if (auto reason = refused_on_cpu(cell); !reason.empty()) return reason;
+  const auto checkpointing = checkpointing_of(cell.checkpointing);
+  const bool recomputes = checkpointing.policy != Checkpointing::Policy::none;
+  if (cell.compile == "torchscript") {
+    if (recomputes) return "TorchScript's tracer records what a checkpointed block computes, not that it is recomputed";
+    if (is_fp8(cell.precision)) return "TorchScript's tracer does not keep the backward formula of fp8 products";
+  }
+  if (cell.compile == "compile.export") {
+    if (recomputes) return "torch.export does not keep checkpointed regions for training";
+    if (is_fp8(cell.precision)) return "torch.export does not keep the backward formula of fp8 products";
+  }
+  if (is_fp8(cell.precision) && cell.workload.family != "llama")
+    return fmt::format("fp8 is for matrix products; {} consists of convolutions", cell.workload.name);
+  if (cell.compile_options.compiled_autograd && cell.ddp.ranks > 1)
+    return "the Reducer of DDP refuses compiled autograd";
+  return "";
+}
+
+}  // namespace stepgauge
