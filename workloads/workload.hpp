@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "workloads/recompute.hpp"
+
 namespace stepgauge::workloads {
 
 /// One micro-batch on the device: what the model reads and what its loss compares with.
@@ -31,6 +33,13 @@ class Model : public torch::nn::Module {
  public:
   /// Forward pass and mean loss over the batch (scalar, fp32), ready for backward().
   virtual torch::Tensor loss(const Batch& batch) = 0;
+
+  /// Number of its blocks (decoder layers, residual blocks): what activation checkpointing chooses from.
+  virtual std::size_t blocks() const = 0;
+  Recomputation& recomputation() { return recomputation_; }
+
+ private:
+  Recomputation recomputation_;
 };
 
 /// A workload with every size resolved (`sizes` as in the cell, validated against workload.json by the CLI).

@@ -18,7 +18,7 @@ Json list_json(const Plan& plan, const DurationGuess& guess) {
   auto cells = Json::array();
   for (const auto& cell : plan.cells) {
     auto item = to_json(cell);
-    item["estimated_s"] = guess.launch_seconds(cell) * cell.launches;
+    item["estimated_s"] = guess.cell_seconds(cell);
     cells.push_back(std::move(item));
   }
   auto skipped = Json::array();

@@ -21,5 +21,6 @@ void add_baseline(Program& program);
 void add_doctor(Program& program);
 void add_schema(Program& program);
 void add_trace(Program& program);
+void add_graph(Program& program);
 
 }  // namespace stepgauge::cli

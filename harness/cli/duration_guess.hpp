@@ -1,6 +1,7 @@
 #pragma once
 // How long a suite will take: from the launches in this machine's baseline of the suite where there are any, else a
-// stated guess.
+// stated guess: a launch of the device, and what its mode takes to start. The launch that fills the caches of a warm
+// cell counts once a cell.
 #include <map>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ class DurationGuess {
 
   /// Seconds of one launch.
   double launch_seconds(const Cell& cell) const;
+  /// Seconds of all launches of the cell, and of the one that fills its caches.
+  double cell_seconds(const Cell& cell) const;
   double total_minutes(const std::vector<Cell>& cells) const;
   /// "from the baseline of ..." or "guess: no baseline here", for people.
   const std::string& source() const { return source_; }

@@ -32,9 +32,10 @@ ProgressDisplay::ProgressDisplay(std::size_t total_launches, double estimated_s,
       terminal_(::isatty(STDERR_FILENO) == 1),
       begin_(Clock::now()) {}
 
-void ProgressDisplay::start(const Cell& cell, int launch) {
+void ProgressDisplay::start(const Cell& cell, int launch, const std::string& purpose) {
   cell_ = report::printable(cell.id);
   launch_ = launch;
+  purpose_ = purpose.empty() ? "" : purpose + " ";
   shown_ = {};
 }
 
@@ -42,7 +43,7 @@ void ProgressDisplay::update(const launch::Progress& progress) {
   if (quiet_ || !terminal_ || seconds_since(shown_) < 0.1) return;
   shown_ = Clock::now();
   const auto step = progress.step ? fmt::format(" step {}", *progress.step) : "";
-  show(fmt::format("[{}/{}] {} launch {} {}{} {:.0f} s, {} left", done_ + 1, total_, cell_, launch_,
+  show(fmt::format("[{}/{}] {} launch {} {}{}{} {:.0f} s, {} left", done_ + 1, total_, cell_, launch_, purpose_,
                    report::printable(progress.phase), step, progress.elapsed_s, time_left()));
 }
 

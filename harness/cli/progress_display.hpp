@@ -14,7 +14,8 @@ class ProgressDisplay {
   /// `quiet` shows nothing. Writes to standard error.
   ProgressDisplay(std::size_t total_launches, double estimated_s, bool quiet);
 
-  void start(const Cell& cell, int launch);
+  /// `purpose` stands before what the ranks tell, e.g. "fills caches:".
+  void start(const Cell& cell, int launch, const std::string& purpose = "");
   void update(const launch::Progress& progress);
   /// `again`: the launch will be made once more.
   void finish(const LaunchRecord& record, bool again);
@@ -26,7 +27,7 @@ class ProgressDisplay {
   std::size_t total_, done_ = 0;
   double estimated_s_;
   bool quiet_, terminal_;
-  std::string cell_;
+  std::string cell_, purpose_;
   int launch_ = 0;
   std::chrono::steady_clock::time_point begin_, shown_{};
 };

@@ -1,16 +1,21 @@
 #include "cli/run_session.hpp"
 
 #include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <thread>
 
+#include "cli/compile_caches.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/launch_traces.hpp"
 #include "cli/progress_display.hpp"
 #include "launch/launcher.hpp"
 #include "machine/health.hpp"
 #include "summary/launch_summary.hpp"
+#include "summary/mode_metrics.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -70,54 +75,171 @@ summary::LaunchSpans spans_of_launch(const launch::LaunchOutcome& outcome) {
   return summary::spans_of(phases, outcome.duration_s);
 }
 
-/// One attempt at one launch; nullopt when the user interrupted it.
-std::optional<LaunchRecord> attempt_launch(store::RunFolder& folder, launch::Launcher& launcher, const Pending& pending,
-                                           const std::vector<int>& devices, const InsideOptions& inside,
-                                           int interrupt_fd, ProgressDisplay& display) {
-  const auto& cell = *pending.cell;
-  const int attempt = folder.next_attempt(cell, pending.launch);
-  launch::LaunchRequest request;
-  request.cell = cell;
-  request.launch = pending.launch;
-  request.command = folder.info().workers.at(cell.worker);
-  request.folder = folder.launch_folder(cell, pending.launch, attempt);
-  request.interrupt_fd = interrupt_fd;
-  request.memory_history = inside.memory_history;
-  request.devices = devices_of(cell, devices);
-  const auto before = memory_in_use(request.devices);
-  request.used_before_mib = before;
-  display.start(cell, pending.launch);
-  machine::HealthSampler sampler(request.devices);
-  request.on_rank_started = [&](int rank, pid_t pid) { sampler.watch_rank(rank, pid); };
-  auto outcome = launcher.launch(request, [&](const launch::Progress& progress) { display.update(progress); });
-  auto health = sampler.finish(outcome.began);
-  if (outcome.interrupted) return std::nullopt;
-  summary::LaunchFacts facts{
-      pending.launch,     attempt, outcome.status,   outcome.reason,    outcome.started_at,
-      outcome.duration_s, {},      outcome.evidence, std::move(health), spans_of_launch(outcome)};
-  if (!request.devices.empty()) {
-    facts.evidence["device_memory_in_use_mib"] = {{"before", readings_json(before)},
-                                                  {"after", readings_json(wait_for_memory(request.devices, before))}};
-  }
-  for (auto& rank : outcome.ranks) {
-    if (rank.record) facts.ranks.push_back(std::move(*rank.record));
-  }
-  auto files = read_rank_files(request.folder, cell.ddp.ranks);
-  if (auto note =
-          settle_traces(request.folder, files, *facts.health, outcome.began, cell.ddp.ranks, cell.measure.keep_trace);
-      !note.empty())
-    facts.evidence["notes"].push_back(std::move(note));
-  facts.timelines = std::move(files.timelines);
-  facts.trace_error = std::move(files.error);
-  facts.nccl_channels = std::move(files.channels);
-  facts.evidence["folder"] = request.folder.lexically_relative(folder.path()).string();
-  return summary::summarise(cell, facts);
+std::string relative_to(const store::RunFolder& folder, const std::filesystem::path& path) {
+  return path.lexically_relative(folder.path()).string();
 }
 
+/// The launches of one run: what they share.
+class Session {
+ public:
+  Session(store::RunFolder& folder, const std::vector<int>& devices, const InsideOptions& inside,
+          ProgressDisplay& display)
+      : folder_(folder), devices_(devices), inside_(inside), display_(display) {}
+
+  /// One attempt at one launch; nullopt when the user interrupted it.
+  std::optional<LaunchRecord> attempt(const Pending& pending) {
+    const auto& cell = *pending.cell;
+    const int attempt = folder_.next_attempt(cell, pending.launch);
+    const auto path = folder_.launch_folder(cell, pending.launch, attempt);
+    Json evidence = Json::object();
+    if (cell.cache == "warm") {
+      auto failure = fill_caches(pending, attempt, path, evidence);
+      if (interrupted_) return std::nullopt;
+      if (failure) return failure;
+    }
+    return measure(pending, attempt, path, std::move(evidence));
+  }
+
+ private:
+  struct Launched {
+    launch::LaunchOutcome outcome;
+    HealthSamples health;
+    Json memory;  ///< in use on the devices before and after; null without devices
+  };
+
+  launch::LaunchRequest request_of(const Cell& cell, int launch, const std::filesystem::path& path) const {
+    launch::LaunchRequest request;
+    request.cell = cell;
+    request.launch = launch;
+    request.command = folder_.info().workers.at(cell.worker);
+    request.folder = path;
+    request.interrupt_fd = interrupt_.fd();
+    request.devices = devices_of(cell, devices_);
+    if (cell.cache == "warm") request.caches = warm_caches(folder_.path(), cell);
+    return request;
+  }
+
+  Launched launch(launch::LaunchRequest request) {
+    const auto before = memory_in_use(request.devices);
+    request.used_before_mib = before;
+    machine::HealthSampler sampler(request.devices);
+    request.on_rank_started = [&](int rank, pid_t pid) { sampler.watch_rank(rank, pid); };
+    Launched out;
+    out.outcome = launcher_->launch(request, [&](const launch::Progress& progress) { display_.update(progress); });
+    out.health = sampler.finish(out.outcome.began);
+    interrupted_ = out.outcome.interrupted;
+    if (!request.devices.empty() && !interrupted_) {
+      out.memory = {{"before", readings_json(before)},
+                    {"after", readings_json(wait_for_memory(request.devices, before))}};
+    }
+    return out;
+  }
+
+  /// Makes sure that the caches of a warm launch are filled, if need be by a launch that is not counted, and notes in
+  /// `evidence` which one did. Returns the record of the warm launch when that one failed.
+  std::optional<LaunchRecord> fill_caches(const Pending& pending, int attempt, const std::filesystem::path& path,
+                                          Json& evidence) {
+    const auto& cell = *pending.cell;
+    const auto caches = warm_caches(folder_.path(), cell);
+    if (const auto by = filled_by(caches, cell.ddp.ranks)) {
+      evidence["cache_filled_by"] = *by;
+      return std::nullopt;
+    }
+    std::filesystem::remove_all(caches);  // half filled, damaged, or of another version
+    const auto filling_path = path.string() + "-fill";
+    std::filesystem::remove_all(filling_path);
+    display_.start(cell, pending.launch, "fills caches:");
+    auto request = request_of(filling_cell(cell), pending.launch, filling_path);
+    request.caches = caches;
+    auto filled = launch(std::move(request));
+    if (interrupted_) return std::nullopt;
+    auto& outcome = filled.outcome;
+    const auto by = relative_to(folder_, filling_path);
+    evidence["cache_filled_by"] = by;
+    if (outcome.status == Status::ok) {
+      outcome.reason = note_filled(caches, cell.ddp.ranks, by);
+      if (outcome.reason.empty()) return std::nullopt;
+      outcome.status = Status::ineffective;
+    }
+    std::filesystem::remove(path);  // nothing was launched in it
+    summary::LaunchFacts facts;
+    facts.launch = pending.launch;
+    facts.attempt = attempt;
+    facts.status = outcome.status;
+    facts.reason = "the launch that was to fill its caches: " + outcome.reason;
+    facts.started_at = outcome.started_at;
+    facts.duration_s = outcome.duration_s;
+    facts.evidence = std::move(outcome.evidence);
+    facts.evidence.update(evidence);
+    facts.evidence["folder"] = by;
+    return summary::summarise(cell, facts);
+  }
+
+  LaunchRecord summarised(const Pending& pending, int attempt, const std::filesystem::path& path, Launched launched,
+                          const Json& evidence) {
+    const auto& cell = *pending.cell;
+    auto& outcome = launched.outcome;
+    summary::LaunchFacts facts{pending.launch,
+                               attempt,
+                               outcome.status,
+                               outcome.reason,
+                               outcome.started_at,
+                               outcome.duration_s,
+                               {},
+                               outcome.evidence,
+                               std::move(launched.health),
+                               spans_of_launch(outcome)};
+    facts.evidence.update(evidence);
+    if (!launched.memory.is_null()) facts.evidence["device_memory_in_use_mib"] = std::move(launched.memory);
+    for (auto& rank : outcome.ranks) {
+      if (rank.record) facts.ranks.push_back(std::move(*rank.record));
+    }
+    auto files = read_rank_files(path, cell.ddp.ranks);
+    if (auto note = settle_traces(path, files, *facts.health, outcome.began, cell.ddp.ranks, cell.measure.keep_trace);
+        !note.empty())
+      facts.evidence["notes"].push_back(std::move(note));
+    facts.timelines = std::move(files.timelines);
+    facts.trace_error = std::move(files.error);
+    facts.nccl_channels = std::move(files.channels);
+    facts.evidence["folder"] = relative_to(folder_, path);
+    return summary::summarise(cell, facts);
+  }
+
+  std::optional<LaunchRecord> measure(const Pending& pending, int attempt, const std::filesystem::path& path,
+                                      Json evidence) {
+    const auto& cell = *pending.cell;
+    auto request = request_of(cell, pending.launch, path);
+    request.memory_history = inside_.memory_history;
+    display_.start(cell, pending.launch);
+    auto launched = launch(std::move(request));
+    if (interrupted_) return std::nullopt;
+    if (cell.cache == "warm") evidence["cache_mib"] = folder_mib(warm_caches(folder_.path(), cell));
+    if (cell.cache == "cold") settle_cold_caches(path, launched.outcome.status, evidence);
+    return summarised(pending, attempt, path, std::move(launched), evidence);
+  }
+
+  /// Nobody reads them again, and a run has many; those of a launch that failed are kept to be looked at.
+  static void settle_cold_caches(const std::filesystem::path& path, Status status, Json& evidence) {
+    evidence["cache_mib"] = folder_mib(path / launch::cold_cache_name);
+    std::error_code ignored;
+    if (status == Status::ok) std::filesystem::remove_all(path / launch::cold_cache_name, ignored);
+  }
+
+  store::RunFolder& folder_;
+  const std::vector<int>& devices_;
+  const InsideOptions& inside_;
+  ProgressDisplay& display_;
+  const InterruptWatch interrupt_;
+  const std::unique_ptr<launch::Launcher> launcher_ = launch::local_launcher();
+  bool interrupted_ = false;
+};
+
 /// Statuses that are the machine's doing, by rules fixed beforehand: the launch is made again, and every attempt stays
-/// in the journal.
+/// in the journal. A program that compiled in its measured steps would do so again.
 bool worth_another_attempt(const LaunchRecord& record) {
-  return (record.status == Status::unsteady || record.status == Status::disturbed) && record.attempt < max_attempts;
+  if (record.attempt >= max_attempts) return false;
+  if (record.status == Status::disturbed) return true;
+  return record.status == Status::unsteady && !summary::compiled_late(record);
 }
 
 }  // namespace
@@ -125,13 +247,12 @@ bool worth_another_attempt(const LaunchRecord& record) {
 SessionResult run_session(store::RunFolder& folder, const std::vector<int>& devices, const InsideOptions& inside,
                           bool quiet, double estimated_s) {
   const auto pending = pending_launches(folder);
-  const InterruptWatch interrupt;
-  const auto launcher = launch::local_launcher();
   ProgressDisplay display(pending.size(), estimated_s, quiet);
+  Session session(folder, devices, inside, display);
   SessionResult result;
   for (const auto& one : pending) {
     for (bool again = true; again;) {
-      const auto record = attempt_launch(folder, *launcher, one, devices, inside, interrupt.fd(), display);
+      const auto record = session.attempt(one);
       if (!record) {
         result.interrupted = true;
         return result;

@@ -61,6 +61,12 @@ std::map<std::string, std::vector<std::string>> worker_commands(const SuiteOptio
   return commands;
 }
 
+/// Why the cell is not launched: what no machine can do goes before what this one lacks.
+std::optional<std::string> why_not(const Cell& cell, const machine::Machine& machine, const std::vector<int>& devices) {
+  if (auto reason = unsupported_reason(cell); !reason.empty()) return reason;
+  return machine::unmet_requirement(cell, machine, devices);
+}
+
 }  // namespace
 
 std::filesystem::path built_in_worker(const std::string& program_name) {
@@ -94,7 +100,7 @@ Plan make_plan(const SuiteOptions& options, const std::string& program_name) {
     if (options.launches > 0) cell.launches = options.launches;
     if (ids.count(cell.id) == 0) {
       plan.skipped.push_back({cell.id, cell.hash, Status::skipped, "not selected on the command line"});
-    } else if (const auto reason = machine::unmet_requirement(cell, plan.machine, devices_of(cell, chosen))) {
+    } else if (const auto reason = why_not(cell, plan.machine, devices_of(cell, chosen))) {
       plan.skipped.push_back({cell.id, cell.hash, Status::unsupported, *reason});
     } else {
       plan.cells.push_back(std::move(cell));

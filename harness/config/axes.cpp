@@ -11,8 +11,8 @@ namespace stepgauge::config {
 
 const std::vector<std::string>& axis_names() {
   static const std::vector<std::string> names{
-      "workload",      "batch", "image",     "sequence", "precision", "compile", "checkpointing", "ddp",
-      "memory_format", "input", "optimizer", "device",   "worker",    "env",     "seed",          "perturb"};
+      "workload",      "batch", "image",     "sequence", "precision", "compile", "cache", "checkpointing", "ddp",
+      "memory_format", "input", "optimizer", "device",   "worker",    "env",     "seed",  "perturb"};
   return names;
 }
 
@@ -33,6 +33,8 @@ std::vector<std::string> axis_choices(Axis axis) {
       return known_precisions();
     case Axis::compile:
       return known_compile_modes();
+    case Axis::cache:
+      return {"cold", "warm"};
     case Axis::checkpointing:
       return known_checkpointing();
     case Axis::input:
@@ -70,6 +72,12 @@ AxisValue read_axis_value(Axis axis, const Node& node, const std::string& where,
     case Axis::seed:
       value.data = read_integer(node, where, 0, std::int64_t{1} << 53);
       break;
+    case Axis::compile:
+      value.data = detail::read_compile(node, where);
+      break;
+    case Axis::checkpointing:
+      value.data = detail::read_checkpointing(node, where);
+      break;
     case Axis::ddp:
       value.data = detail::read_ddp(node, where);
       break;
@@ -105,6 +113,18 @@ void fill_gap(std::optional<T>& value, const std::optional<T>& base) {
   if (!value) value = base;
 }
 
+void complete_compile(CompileValue& over, const CompileValue& base) {
+  if (over.mode && over.mode != base.mode) return;
+  over.mode = base.mode;
+  fill_gap(over.executor, base.executor);
+  fill_gap(over.dynamic, base.dynamic);
+  fill_gap(over.fullgraph, base.fullgraph);
+  fill_gap(over.ddp_optimizer, base.ddp_optimizer);
+  fill_gap(over.compiled_autograd, base.compiled_autograd);
+  fill_gap(over.compile_optimizer, base.compile_optimizer);
+  over.marks.insert(base.marks.begin(), base.marks.end());
+}
+
 void complete_ddp(DdpValue& over, const DdpValue& base) {
   fill_gap(over.ranks, base.ranks);
   fill_gap(over.bucket_cap_mb, base.bucket_cap_mb);
@@ -112,6 +132,7 @@ void complete_ddp(DdpValue& over, const DdpValue& base) {
   fill_gap(over.gradient_as_bucket_view, base.gradient_as_bucket_view);
   fill_gap(over.find_unused, base.find_unused);
   fill_gap(over.static_graph, base.static_graph);
+  fill_gap(over.wrapper, base.wrapper);
   if (!over.backend) {
     over.backend = base.backend;
     over.backend_mark = base.backend_mark;
@@ -137,6 +158,8 @@ void complete_optimizer(OptimizerValue& over, const OptimizerValue& base) {
 
 AxisValue completed(AxisValue over, const AxisValue* base) {
   if (base == nullptr) return over;
+  if (auto* compile = std::get_if<CompileValue>(&over.data))
+    complete_compile(*compile, std::get<CompileValue>(base->data));
   if (auto* ddp = std::get_if<DdpValue>(&over.data)) complete_ddp(*ddp, std::get<DdpValue>(base->data));
   if (auto* optimizer = std::get_if<OptimizerValue>(&over.data))
     complete_optimizer(*optimizer, std::get<OptimizerValue>(base->data));

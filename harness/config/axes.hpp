@@ -23,6 +23,7 @@ enum class Axis {
   sequence,
   precision,
   compile,
+  cache,
   checkpointing,
   ddp,
   memory_format,
@@ -34,12 +35,12 @@ enum class Axis {
   seed,
   perturb,
 };
-inline constexpr std::size_t axis_count = 16;
+inline constexpr std::size_t axis_count = 17;
 
 const std::vector<std::string>& axis_names();
 std::string_view axis_name(Axis axis);
 std::optional<Axis> axis_from_name(std::string_view name);
-/// Names that a choice axis (precision, compile, device, ...) takes; empty for the other axes.
+/// Names that a choice axis (precision, compile, cache, device, ...) takes; empty for the other axes.
 std::vector<std::string> axis_choices(Axis axis);
 
 struct WorkloadValue {
@@ -48,10 +49,18 @@ struct WorkloadValue {
   std::set<std::string> given;  ///< sizes written in the suite
 };
 
+/// A mode and those of its options that were written; other options come from the suite's defaults where its mode is
+/// the same.
+struct CompileValue {
+  std::optional<std::string> mode, executor, dynamic;
+  std::optional<bool> fullgraph, ddp_optimizer, compiled_autograd, compile_optimizer;
+  std::map<std::string, Mark> marks;  ///< of the options that were written
+};
+
 /// What was written; the rest comes from the suite's defaults, then from the contract's.
 struct DdpValue {
   std::optional<int> ranks;
-  std::optional<std::string> backend, transport;
+  std::optional<std::string> backend, transport, wrapper;
   std::optional<double> bucket_cap_mb, first_bucket_mb;
   std::optional<bool> gradient_as_bucket_view, find_unused, static_graph;
   Mark backend_mark, transport_mark;
@@ -78,19 +87,23 @@ struct AxisValue {
   Axis axis = Axis::workload;
   Mark mark;
   int level = level_matrix;
-  std::variant<std::string, std::int64_t, WorkloadValue, DdpValue, OptimizerValue, EnvValue, PerturbValue> data;
+  std::variant<std::string, std::int64_t, WorkloadValue, CompileValue, DdpValue, OptimizerValue, EnvValue, PerturbValue>
+      data;
 };
 
 /// Reads one value of an axis. `workers` are the names of the suite's other workers. Throws ConfigError.
 AxisValue read_axis_value(Axis axis, const Node& node, const std::string& where, int level,
                           const std::vector<std::string>& workers);
 
-/// `over` completed by what only `base` says: ddp and env key by key, an optimizer where its name is the same; other
-/// axes take `over` as it is.
+/// `over` completed by what only `base` says: ddp and env key by key, an optimizer where its name and a compile mode
+/// where the mode is the same; other axes take `over` as it is.
 AxisValue completed(AxisValue over, const AxisValue* base);
 
 namespace detail {
 WorkloadValue read_workload(const Node& node, const std::string& where);
+CompileValue read_compile(const Node& node, const std::string& where);
+/// A value of known_checkpointing(), from its name or from {policy: full, every: 2, reentrant: true}.
+std::string read_checkpointing(const Node& node, const std::string& where);
 DdpValue read_ddp(const Node& node, const std::string& where);
 OptimizerValue read_optimizer(const Node& node, const std::string& where);
 EnvValue read_env(const Node& node, const std::string& where);

@@ -47,6 +47,43 @@ void fill_optimizer(const CellDraft& draft, Cell& cell) {
   optimizer.weight_decay = asked.weight_decay.value_or(is_adamw ? 0.01 : 0.0);
 }
 
+/// Options that each kind of mode has, as they are written in a suite.
+const std::vector<std::string>& options_of(const std::string& mode) {
+  static const std::vector<std::string> none, torchscript{"executor"},
+      compiled{"fullgraph", "dynamic", "ddp_optimizer", "compiled_autograd", "compile_optimizer"};
+  if (mode == "torchscript") return torchscript;
+  return has_compile_caches(mode) ? compiled : none;
+}
+
+void fill_compile(const CellDraft& draft, Cell& cell) {
+  static const CompileValue nothing;
+  const auto* value = draft.at(Axis::compile);
+  const auto& asked = value == nullptr ? nothing : std::get<CompileValue>(value->data);
+  const CellCompileOptions standard;
+  cell.compile = asked.mode.value_or("eager");
+  auto& options = cell.compile_options;
+  options.executor = asked.executor.value_or(standard.executor);
+  options.fullgraph = asked.fullgraph.value_or(standard.fullgraph);
+  options.dynamic = asked.dynamic.value_or(standard.dynamic);
+  options.ddp_optimizer = asked.ddp_optimizer.value_or(standard.ddp_optimizer);
+  options.compiled_autograd = asked.compiled_autograd.value_or(standard.compiled_autograd);
+  options.compile_optimizer = asked.compile_optimizer.value_or(standard.compile_optimizer);
+  // A mode without compile caches is the same cell whether they are asked cold or warm: its identity must not split.
+  cell.cache.clear();
+  if (has_compile_caches(cell.compile)) set_text(draft, Axis::cache, cell.cache, "cold");
+}
+
+void check_compile(const CellDraft& draft, const Cell& cell) {
+  const auto* value = draft.at(Axis::compile);
+  if (value == nullptr) return;
+  const auto& known = options_of(cell.compile);
+  for (const auto& [option, mark] : std::get<CompileValue>(value->data).marks) {
+    if (std::find(known.begin(), known.end(), option) != known.end()) continue;
+    const auto has = known.empty() ? "no options" : fmt::format("{}", fmt::join(known, ", "));
+    fail(mark, fmt::format("compile: mode \"{}\" has no option \"{}\"; it has {}", cell.compile, option, has));
+  }
+}
+
 void fill_ddp(const CellDraft& draft, Cell& cell) {
   static const DdpValue nothing;
   const auto* value = draft.at(Axis::ddp);
@@ -62,6 +99,8 @@ void fill_ddp(const CellDraft& draft, Cell& cell) {
   ddp.gradient_as_bucket_view = asked.gradient_as_bucket_view.value_or(standard.gradient_as_bucket_view);
   ddp.find_unused = asked.find_unused.value_or(standard.find_unused);
   ddp.static_graph = asked.static_graph.value_or(standard.static_graph);
+  // Who wraps is a question of Python programs of several ranks alone; like the transport, it must not split others.
+  ddp.wrapper = is_python_mode(cell.compile) && ddp.ranks > 1 ? asked.wrapper.value_or("torch") : "";
 }
 
 void check_shape(const CellDraft& draft, Axis axis) {
@@ -111,7 +150,7 @@ void fill_cell(const CellDraft& draft, Cell& cell) {
   set_text(draft, Axis::worker, cell.worker, "stepgauge");
   set_text(draft, Axis::device, cell.device, "cuda");
   set_text(draft, Axis::precision, cell.precision, "fp32");
-  set_text(draft, Axis::compile, cell.compile, "eager");
+  fill_compile(draft, cell);
   set_text(draft, Axis::checkpointing, cell.checkpointing, "none");
   set_text(draft, Axis::memory_format, cell.memory_format, "contiguous");
   set_text(draft, Axis::input, cell.input, "fixed");
@@ -126,6 +165,7 @@ void fill_cell(const CellDraft& draft, Cell& cell) {
 void check_cell(const CellDraft& draft, const Cell& cell) {
   check_shape(draft, Axis::image);
   check_shape(draft, Axis::sequence);
+  check_compile(draft, cell);
   check_ddp(draft, cell);
   if (const auto* format = draft.at(Axis::memory_format)) {
     const auto& known = workload_of(draft).family->memory_formats;

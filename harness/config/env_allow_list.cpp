@@ -6,9 +6,9 @@
 namespace stepgauge::config {
 
 std::string_view cell_variable_refusal(std::string_view name) {
-  static constexpr std::array<std::string_view, 14> prefixes{
-      "NCCL_", "TORCH_", "PYTORCH_", "CUDA_", "CUBLAS_", "CUBLASLT_",      "CUDNN_",
-      "GLOO_", "OMP_",   "MKL_",     "KMP_",  "TRITON_", "TORCHINDUCTOR_", "MALLOC_"};
+  static constexpr std::array<std::string_view, 15> prefixes{
+      "NCCL_", "TORCH_", "PYTORCH_", "CUDA_",   "CUBLAS_",        "CUBLASLT_",    "CUDNN_", "GLOO_",
+      "OMP_",  "MKL_",   "KMP_",     "TRITON_", "TORCHINDUCTOR_", "TORCHDYNAMO_", "MALLOC_"};
   const auto word = [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   };
@@ -22,7 +22,7 @@ std::string_view cell_variable_refusal(std::string_view name) {
   if (std::any_of(prefixes.begin(), prefixes.end(), fits)) return "";
   return "a cell may set NCCL_*, TORCH_*, PYTORCH_*, CUDA_*, CUBLAS_*, CUBLASLT_*, CUDNN_*, GLOO_*, OMP_*, MKL_*, "
          "KMP_*, "
-         "TRITON_*, TORCHINDUCTOR_*, MALLOC_* and NVIDIA_TF32_OVERRIDE";
+         "TRITON_*, TORCHINDUCTOR_*, TORCHDYNAMO_*, MALLOC_* and NVIDIA_TF32_OVERRIDE";
 }
 
 bool cell_variable_allowed(std::string_view name) {

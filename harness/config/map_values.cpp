@@ -1,4 +1,4 @@
-// Axis values that may be maps: workload, ddp, optimizer, env, perturb.
+// Axis values that may be maps: workload, compile, checkpointing, ddp, optimizer, env, perturb.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -127,11 +127,61 @@ WorkloadValue read_workload(const Node& node, const std::string& where) {
   return value;
 }
 
+CompileValue read_compile(const Node& node, const std::string& where) {
+  static const std::vector<std::string> executors{"profiling", "simple"}, dynamics{"auto", "on", "off"};
+  static const std::vector<std::string> keys{"mode",          "executor",          "fullgraph",        "dynamic",
+                                             "ddp_optimizer", "compiled_autograd", "compile_optimizer"};
+  CompileValue compile;
+  if (node.kind != Node::Kind::map) {
+    if (!node.is_text())
+      fail(node.mark, fmt::format("{}: expected a compile mode or a map, found {}", where, describe(node)));
+    compile.mode = read_choice(node, where, known_compile_modes());
+    return compile;
+  }
+  const MapReader map{require_map(node, where, keys), where};
+  compile.mode = map.choice("mode", known_compile_modes());
+  compile.executor = map.choice("executor", executors);
+  compile.fullgraph = map.boolean("fullgraph");
+  compile.dynamic = map.choice("dynamic", dynamics);
+  compile.ddp_optimizer = map.boolean("ddp_optimizer");
+  compile.compiled_autograd = map.boolean("compiled_autograd");
+  compile.compile_optimizer = map.boolean("compile_optimizer");
+  for (const auto& entry : node.entries) {
+    if (entry.key != "mode") compile.marks[entry.key] = entry.mark;
+  }
+  return compile;
+}
+
+std::string read_checkpointing(const Node& node, const std::string& where) {
+  static const std::vector<std::string> keys{"policy", "every", "reentrant"}, policies{"none", "full", "selective"};
+  const auto& known = known_checkpointing();
+  if (node.kind != Node::Kind::map) {
+    auto text = read_text(node, where, "a checkpointing policy or a map");
+    if (std::find(known.begin(), known.end(), text) != known.end()) return text;
+    const auto near = nearest_name(text, known);
+    fail(node.mark,
+         fmt::format("{}: unknown value \"{}\"; {}known: none, full, every_K (K from 2 to 8), selective; full "
+                     "and every_K may end in .reentrant",
+                     where, text, near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near)));
+  }
+  const MapReader map{require_map(node, where, keys), where};
+  auto text = read_choice(map.require("policy"), where + ".policy", policies);
+  const auto every = map.integer("every", 1, 8).value_or(1);
+  const bool reentrant = map.boolean("reentrant").value_or(false);
+  if (text != "full" && every > 1)
+    fail(map.mark_of("every"), fmt::format("{}.every: only policy full takes each K-th block, found {}", where, text));
+  if (text != "full" && reentrant)
+    fail(map.mark_of("reentrant"),
+         fmt::format("{}.reentrant: only policy full may be reentrant, found {}", where, text));
+  if (every > 1) text = fmt::format("every_{}", every);
+  return reentrant ? text + ".reentrant" : text;
+}
+
 DdpValue read_ddp(const Node& node, const std::string& where) {
   static const std::vector<std::string> keys{"ranks",         "backend",         "transport",
                                              "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
-                                             "find_unused",   "static_graph"};
-  static const std::vector<std::string> backends{"nccl", "gloo"};
+                                             "find_unused",   "static_graph",    "wrapper"};
+  static const std::vector<std::string> backends{"nccl", "gloo"}, wrappers{"torch", "reducer"};
   constexpr int max_ranks = 4096;
   DdpValue ddp;
   if (node.kind != Node::Kind::map) {
@@ -151,6 +201,7 @@ DdpValue read_ddp(const Node& node, const std::string& where) {
   ddp.gradient_as_bucket_view = map.boolean("gradient_as_bucket_view");
   ddp.find_unused = map.boolean("find_unused");
   ddp.static_graph = map.boolean("static_graph");
+  ddp.wrapper = map.choice("wrapper", wrappers);
   if (ddp.ranks == 1 && ddp.transport && *ddp.transport != "auto")
     fail(ddp.transport_mark,
          fmt::format("{}.transport: \"{}\" needs at least 2 ranks, found ranks: 1", where, *ddp.transport));
@@ -186,7 +237,8 @@ EnvValue read_env(const Node& node, const std::string& where) {
 }
 
 PerturbValue read_perturb(const Node& node, const std::string& where) {
-  static const std::vector<std::string> keys{"step_percent", "sleep", "extra_memory_mib", "each_step", "fault"};
+  static const std::vector<std::string> keys{"step_percent", "sleep", "extra_memory_mib",
+                                             "each_step",    "wrong", "fault"};
   static const std::vector<std::string> each_keys{"sleep_us", "copy_mib", "kernels"};
   static const std::vector<std::string> sleep_keys{"phase", "seconds"};
   PerturbValue value;
@@ -211,6 +263,7 @@ PerturbValue read_perturb(const Node& node, const std::string& where) {
     value.perturb.step_copy_mib = each.integer("copy_mib", 0, 65'536).value_or(0);
     value.perturb.step_kernels = each.integer("kernels", 0, 10'000).value_or(0);
   }
+  value.perturb.wrong = map.choice("wrong", known_wrongs()).value_or("");
   if (const auto* entry = node.find("fault")) {
     value.perturb.fault = read_fault(*entry->value, where + ".fault");
     const auto* rank = entry->value->find("rank");

@@ -6,6 +6,7 @@
 #include <map>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "config/reader.hpp"
 
@@ -78,9 +79,11 @@ class Expander {
       if (!matched) pattern.fail_unmatched(cells_);
     }
     std::size_t kept = 0;
+    std::unordered_set<std::string> told;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if (dropped_by[i] != nullptr) {
         assign_identity(cells_[i]);
+        if (!told.insert(cells_[i].id).second) continue;
         expansion_.excluded.push_back({cells_[i].id, cells_[i].hash, Status::skipped,
                                        fmt::format("excluded at {}", place(dropped_by[i]->mark()))});
         continue;

@@ -21,6 +21,8 @@ const std::string& text_field(const Cell& cell, Axis axis) {
       return cell.precision;
     case Axis::compile:
       return cell.compile;
+    case Axis::cache:
+      return cell.cache;
     case Axis::checkpointing:
       return cell.checkpointing;
     case Axis::memory_format:
@@ -91,14 +93,26 @@ bool agrees(const std::optional<T>& asked, const U& value) {
   return !asked || *asked == value;
 }
 
+bool fits(const CompileValue& asked, const Cell& cell) {
+  const auto& o = cell.compile_options;
+  return agrees(asked.mode, cell.compile) && agrees(asked.executor, o.executor) && agrees(asked.dynamic, o.dynamic) &&
+         agrees(asked.fullgraph, o.fullgraph) && agrees(asked.ddp_optimizer, o.ddp_optimizer) &&
+         agrees(asked.compiled_autograd, o.compiled_autograd) && agrees(asked.compile_optimizer, o.compile_optimizer);
+}
+
 Test value_test(const AxisValue& value) {
+  if (const auto* compile = std::get_if<CompileValue>(&value.data))
+    return [asked = *compile](const Cell& cell) { return fits(asked, cell); };
+  if (const auto* text = std::get_if<std::string>(&value.data))  // the map form of checkpointing
+    return [asked = *text, axis = value.axis](const Cell& cell) { return text_field(cell, axis) == asked; };
   if (const auto* ddp = std::get_if<DdpValue>(&value.data)) {
     return [asked = *ddp](const Cell& cell) {
       const auto& d = cell.ddp;
       return agrees(asked.ranks, d.ranks) && agrees(asked.backend, d.backend) && agrees(asked.transport, d.transport) &&
              agrees(asked.bucket_cap_mb, d.bucket_cap_mb) && agrees(asked.first_bucket_mb, d.first_bucket_mb) &&
              agrees(asked.gradient_as_bucket_view, d.gradient_as_bucket_view) &&
-             agrees(asked.find_unused, d.find_unused) && agrees(asked.static_graph, d.static_graph);
+             agrees(asked.find_unused, d.find_unused) && agrees(asked.static_graph, d.static_graph) &&
+             agrees(asked.wrapper, d.wrapper);
     };
   }
   if (const auto* optimizer = std::get_if<OptimizerValue>(&value.data)) {
@@ -150,6 +164,8 @@ Pattern::Test Pattern::read_test(Axis axis, const Node& node, const std::string&
     case Axis::env:
     case Axis::perturb:
       return value_test(read_axis_value(axis, node, where, level_matrix, workers));
+    case Axis::compile:
+    case Axis::checkpointing:
     case Axis::optimizer:
       if (is_map) return value_test(read_axis_value(axis, node, where, level_matrix, workers));
       break;

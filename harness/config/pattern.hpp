@@ -11,7 +11,7 @@ namespace stepgauge::config {
 
 class Pattern {
  public:
-  /// Reads the map. Text may hold globs; ddp, optimizer, env and workload maps match on the keys they name.
+  /// Reads the map. Text may hold globs; ddp, compile, optimizer, env and workload maps match on the keys they name.
   /// Throws ConfigError for an unknown axis or a value that no cell can have.
   static Pattern read(const Node& node, const std::string& where, const std::vector<std::string>& workers);
 

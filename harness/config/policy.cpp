@@ -15,8 +15,8 @@ void put(const std::optional<T>& value, U& field) {
 }
 
 void read_measure(const Node& node, const std::string& where, PolicyPatch& patch) {
-  static const std::vector<std::string> keys{"steps",      "warmup_block", "warmup_max_steps",
-                                             "warmup_max", "losses",       "trace_steps"};
+  static const std::vector<std::string> keys{"steps",       "warmup_block", "warmup_max_steps", "warmup_max", "losses",
+                                             "trace_steps", "parity_steps", "graphs",           "ir_census"};
   constexpr std::int64_t max_steps = 1'000'000;
   for (const auto& [key, mark, value] : require_map(node, where, keys).entries) {
     const auto item = where + "." + key;
@@ -26,16 +26,20 @@ void read_measure(const Node& node, const std::string& where, PolicyPatch& patch
     if (key == "warmup_max") patch.warmup_max_s = read_duration(*value, item, 0.001);
     if (key == "losses") patch.losses = read_integer(*value, item, 0, 100'000);
     if (key == "trace_steps") patch.trace_steps = read_integer(*value, item, 0, 1000);
+    if (key == "parity_steps") patch.parity_steps = read_integer(*value, item, 0, 100);
+    if (key == "graphs") patch.graphs = read_bool(*value, item);
+    if (key == "ir_census") patch.ir_census = read_bool(*value, item);
   }
 }
 
 void read_limits(const Node& node, const std::string& where, PolicyPatch& patch) {
-  static const std::vector<std::string> keys{"launch", "silence", "grace"};
+  static const std::vector<std::string> keys{"launch", "silence", "grace", "compile"};
   for (const auto& [key, mark, value] : require_map(node, where, keys).entries) {
     const auto item = where + "." + key;
     if (key == "launch") patch.launch_s = read_duration(*value, item, 0.001);
     if (key == "silence") patch.silence_s = read_duration(*value, item, 0.001);
     if (key == "grace") patch.grace_s = read_duration(*value, item, 0);
+    if (key == "compile") patch.compile_s = read_duration(*value, item, 0.001);
   }
 }
 
@@ -112,9 +116,13 @@ void PolicyPatch::apply(Cell& cell) const {
   put(losses, cell.measure.losses);
   put(trace_steps, cell.measure.trace_steps);
   put(keep_trace, cell.measure.keep_trace);
+  put(parity_steps, cell.measure.parity_steps);
+  put(graphs, cell.measure.graphs);
+  put(ir_census, cell.measure.ir_census);
   put(launch_s, cell.limits.launch_s);
   put(silence_s, cell.limits.silence_s);
   put(grace_s, cell.limits.grace_s);
+  put(compile_s, cell.limits.compile_s);
   put(gpus, cell.needs.gpus);
   put(gpu_memory_gib, cell.needs.gpu_memory_gib);
   put(compute_capability, cell.needs.compute_capability);

@@ -13,10 +13,10 @@ namespace stepgauge::config {
 struct PolicyPatch {
   std::optional<int> launches;
   std::optional<double> price_per_gpu_hour, peak_tflops;
-  std::optional<std::int64_t> steps, warmup_block, warmup_max_steps, losses, trace_steps;
-  std::optional<bool> keep_trace;
+  std::optional<std::int64_t> steps, warmup_block, warmup_max_steps, losses, trace_steps, parity_steps;
+  std::optional<bool> keep_trace, graphs, ir_census;
   std::optional<double> warmup_max_s;
-  std::optional<double> launch_s, silence_s, grace_s;
+  std::optional<double> launch_s, silence_s, grace_s, compile_s;
   std::optional<int> gpus;
   std::optional<double> gpu_memory_gib, compute_capability, memory_gib;
   std::optional<std::string> link;

@@ -65,6 +65,7 @@ std::string readable_id(const Cell& cell) {
   if (cell.checkpointing != "none") id += "/ckpt." + cell.checkpointing;
   id += fmt::format("/{}.ddp{}", cell.device, cell.ddp.ranks);
   if (cell.ddp.transport != "auto") id += "." + cell.ddp.transport;
+  if (cell.ddp.static_graph) id += ".static_graph";
   if (cell.ddp.wrapper == "reducer") id += ".reducer";
   if (cell.memory_format != "contiguous") id += "/" + cell.memory_format;
   if (cell.input != "fixed") id += "/" + cell.input;

@@ -58,6 +58,22 @@ const std::vector<MetricInfo>& metric_catalogue() {
        "largest over the collectives: last entry - first entry of the ranks, on one clock"},
       {"trace_overhead", "ratio", Better::neither, Scale::ratio, 0.05, 0.02, false, "max",
        "median traced / median untraced step time"},
+      {"compile_time", "s", Better::lower, Scale::points, 0.10, 0.5, false, "max",
+       "all compiling of a launch: tracing, compiling and capturing, whenever it happened"},
+      {"graph_captures", "count", Better::lower, Scale::points, 0, 0.5, false, "max",
+       "graphs that were compiled or captured in a launch"},
+      {"graph_breaks", "count", Better::lower, Scale::points, 0, 0.5, false, "max",
+       "places at which Dynamo ended a graph and went on in Python"},
+      {"recompiles", "count", Better::lower, Scale::points, 0, 0.5, false, "max",
+       "functions that were compiled again because a guard failed"},
+      {"graph_pools", "MiB", Better::lower, Scale::points, 0.01, 64, false, "max",
+       "memory that the pools of captured graphs hold"},
+      {"ir_nodes", "count", Better::lower, Scale::ratio, 0.01, 1, false, "rank 0",
+       "nodes of the mode's main intermediate representation"},
+      {"ir_memory", "MiB", Better::lower, Scale::points, 0.05, 1, false, "rank 0",
+       "memory of the mode's main intermediate representation, by the method that the record states"},
+      {"loss_error", "ratio", Better::lower, Scale::points, 0.1, 0.001, false, "max",
+       "largest relative error of the first losses against the eager reference of the same seed"},
   };
   return catalogue;
 }

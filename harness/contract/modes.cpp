@@ -109,6 +109,13 @@ std::string unsupported_reason(const Cell& cell) {
   }
   if (is_fp8(cell.precision) && cell.workload.family != "llama")
     return fmt::format("fp8 is for matrix products; {} consists of convolutions", cell.workload.name);
+  if (checkpointing.policy == Checkpointing::Policy::selective && !is_python_mode(cell.compile))
+    return "selective checkpointing chooses by operator, which Python's dispatch alone can do: use python_eager or "
+           "compile.*";
+  const auto& wrong = cell.perturb.wrong;
+  if ((wrong == "recompile" || wrong == "graph_break") && !has_compile_caches(cell.compile))
+    return "perturb.wrong: " + wrong + " is for compile.* modes";
+  if (wrong == "no_recompute" && !recomputes) return "perturb.wrong: no_recompute needs checkpointing";
   if (cell.compile_options.compiled_autograd && cell.ddp.ranks > 1)
     return "the Reducer of DDP refuses compiled autograd";
   return "";

@@ -44,13 +44,18 @@ std::string device_mask(const Variables& shell, const std::vector<int>& devices)
 }
 
 /// What the settings of the cell mean in variables; its `env` may replace them.
-Variables implied(const Cell& cell) {
+Variables implied(const Cell& cell, const RankPlace& place) {
   Variables out;
   const auto& transport = cell.ddp.transport;
   const bool network = transport == "socket" || transport == "ib";
   if (transport == "p2p_off" || network) out.emplace("NCCL_P2P_DISABLE", "1");
   if (network) out.emplace("NCCL_SHM_DISABLE", "1");
   if (network) out.emplace("NCCL_NET", transport == "ib" ? "IB" : "Socket");
+  if (!place.cache_path.empty()) {  // not the user's own caches: they would make a cold start warm, and the other way
+    out.emplace("TORCHINDUCTOR_CACHE_DIR", place.cache_path + "/inductor");
+    out.emplace("TRITON_CACHE_DIR", place.cache_path + "/triton");
+    out.emplace("CUDA_CACHE_PATH", place.cache_path + "/cuda");
+  }
   return out;
 }
 
@@ -88,6 +93,7 @@ Variables contract_variables(const Cell& cell, const RankPlace& place) {
     out["MASTER_PORT"] = std::to_string(place.master_port);
   }
   if (!place.trace_path.empty()) out["STEPGAUGE_TRACE"] = place.trace_path;
+  if (!place.cache_path.empty()) out["STEPGAUGE_CACHE_DIR"] = place.cache_path;
   if (!place.memory_history_path.empty()) out["STEPGAUGE_MEMORY_HISTORY"] = place.memory_history_path;
   if (place.store_fd) out["STEPGAUGE_STORE_FD"] = std::to_string(*place.store_fd);
   if (place.used_before_mib) out["STEPGAUGE_DEVICE_USED_MIB"] = std::to_string(*place.used_before_mib);
@@ -98,7 +104,7 @@ Variables contract_variables(const Cell& cell, const RankPlace& place) {
 
 RankEnvironment rank_environment(const Variables& shell, const Cell& cell, const RankPlace& place) {
   RankEnvironment out;
-  auto asked = implied(cell);
+  auto asked = implied(cell, place);
   for (const auto& [name, value] : cell.env) asked[name] = value;
   const auto contract = contract_variables(cell, place);
 

@@ -19,6 +19,7 @@ struct RankPlace {
   std::string trace_path;           ///< empty: no traced pass
   std::string nccl_log_path;        ///< where NCCL says what it does, unless the shell or the cell asks for its log
   std::string memory_history_path;  ///< empty: the allocator keeps no history
+  std::string cache_path;           ///< this rank's folder of compile caches; empty: the cell has none
   std::string launch_id;            ///< unique in time on this machine, STEPGAUGE_LAUNCH_ID
   int progress_fd = -1;
   std::optional<int> store_fd;            ///< rank 0 of several
@@ -39,9 +40,9 @@ struct RankEnvironment {
   std::vector<EnvironmentConflict> conflicts;
 };
 
-/// The allow-listed part of `shell`, what the cell's settings imply (transport, devices, threads), the cell's own
-/// `env`, and the contract's variables (docs/worker_contract.md), which nothing replaces. Throws std::invalid_argument
-/// for a device that the shell's CUDA_VISIBLE_DEVICES does not show.
+/// The allow-listed part of `shell`, what the cell's settings imply (transport, devices, threads, caches), the cell's
+/// own `env`, and the contract's variables (docs/worker_contract.md), which nothing replaces. Throws
+/// std::invalid_argument for a device that the shell's CUDA_VISIBLE_DEVICES does not show.
 RankEnvironment rank_environment(const Variables& shell, const Cell& cell, const RankPlace& place);
 
 }  // namespace stepgauge::launch

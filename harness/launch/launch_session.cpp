@@ -119,6 +119,7 @@ void LaunchSession::start_rank(RankWatch& rank, int index, const ListenSocket& s
   if (request_.cell.measure.trace_steps > 0) place.trace_path = (folder_ / trace_file_name(index)).string();
   place.nccl_log_path = (folder_ / nccl_log_name(index)).string();
   if (request_.memory_history) place.memory_history_path = (folder_ / memory_history_name(index)).string();
+  place.cache_path = cache_folder(index);
   place.launch_id = launch_id_;
   place.progress_fd = SpawnPlan::progress_fd;
   place.master_port = store.port;
@@ -142,6 +143,14 @@ void LaunchSession::start_rank(RankWatch& rank, int index, const ListenSocket& s
   surroundings_.conflicts = std::move(environment.conflicts);
   rank.start(plan);
   if (request_.on_rank_started) request_.on_rank_started(index, rank.process().pid());
+}
+
+std::string LaunchSession::cache_folder(int rank) const {
+  if (request_.cell.cache.empty()) return "";
+  const auto caches = request_.caches.empty() ? folder_ / cold_cache_name : std::filesystem::absolute(request_.caches);
+  const auto path = caches / rank_cache_name(rank);
+  std::filesystem::create_directories(path);
+  return path.string();
 }
 
 bool LaunchSession::any_running() const {
@@ -226,19 +235,29 @@ double LaunchSession::check_limits() {
   const auto& limits = request_.cell.limits;
   double next_s = std::min(tick_s, limits.launch_s - now_s());
   if (next_s <= 0) {
-    declare_hung("deadline", limits.launch_s);
+    declare_hung(deadline_limit, limits.launch_s);
     return 0;
   }
+  const auto [limit, limit_s] = silence_limit();
   for (const auto& rank : ranks_) {
     if (!rank.running()) continue;
-    const double left_s = rank.last_sign_s() + limits.silence_s - now_s();
+    const double left_s = rank.last_sign_s() + limit_s - now_s();
     if (left_s <= 0) {
-      declare_hung("silence", limits.silence_s);
+      declare_hung(limit, limit_s);
       return 0;
     }
     next_s = std::min(next_s, left_s);
   }
   return next_s;
+}
+
+std::pair<const char*, double> LaunchSession::silence_limit() const {
+  const auto& cell = request_.cell;
+  const bool compiling = std::any_of(ranks_.begin(), ranks_.end(), [&](const RankWatch& rank) {
+    return rank.running() && may_compile(cell.compile, rank.progress().phase());
+  });
+  if (compiling) return {compile_limit, cell.limits.compile_s};
+  return {silence_limit_name, cell.limits.silence_s};
 }
 
 void LaunchSession::declare_hung(const char* limit, double limit_s) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launch/launcher.hpp"
@@ -39,6 +40,8 @@ class LaunchSession {
   void prepare_folder();
   void start_ranks();
   void start_rank(RankWatch& rank, int index, const ListenSocket& store);
+  /// Made when missing; empty when the cell has no compile caches.
+  std::string cache_folder(int rank) const;
   void watch_ranks();
   bool any_running() const;
   /// Waits for at most `wait_s` for news and takes it in.
@@ -48,6 +51,8 @@ class LaunchSession {
   /// What the clocks demand now; the seconds until they may demand more.
   double apply_clocks();
   double check_limits();
+  /// How long a rank may be silent now: longer while one of them compiles, since the others wait for it.
+  std::pair<const char*, double> silence_limit() const;
   void declare_hung(const char* limit, double limit_s);
   void stop_ranks(bool by_user);
   void kill_ranks();

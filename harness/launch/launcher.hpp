@@ -24,15 +24,20 @@ struct LaunchRequest {
   std::vector<std::string> command;  ///< worker and its arguments; the worker is looked up in PATH when it has no "/"
   std::filesystem::path folder;      ///< made when missing; gets cell.json, rankN.json, rankN.out, rankN.err
   std::vector<int> devices;          ///< CUDA indices, empty for cpu
+  std::filesystem::path caches{};    ///< folder of the ranks' compile caches; empty: cold_cache_name in `folder`
   std::vector<std::optional<double>> used_before_mib{};  ///< memory in use on each device before the launch
   bool memory_history = false;                           ///< ranks write the allocator's history (memory_history_name)
   int interrupt_fd = -1;  ///< readable when the user interrupts (a self-pipe of the CLI); not read from
   std::function<void(int rank, pid_t pid)> on_rank_started{};  ///< called once a rank's program runs; must not wait
 };
 
+/// Compile caches of a cold start, in the launch's folder.
+inline constexpr const char* cold_cache_name = "cache";
+
 /// Files that a rank leaves in the launch's folder beside its record.
 std::string trace_file_name(int rank);      ///< the traced pass (docs/trace_file.md)
 std::string nccl_log_name(int rank);        ///< what NCCL says of itself (NCCL_DEBUG=INFO)
+std::string rank_cache_name(int rank);      ///< its compile caches, in the launch's folder of caches
 std::string memory_history_name(int rank);  ///< the allocator's snapshot, for PyTorch's memory viewer
 
 /// How one rank went. Times are seconds since the start of the launch.

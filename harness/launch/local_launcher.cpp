@@ -14,6 +14,10 @@ std::string nccl_log_name(int rank) {
   return fmt::format("rank{}.nccl.log", rank);
 }
 
+std::string rank_cache_name(int rank) {
+  return fmt::format("rank{}", rank);
+}
+
 std::string memory_history_name(int rank) {
   return fmt::format("rank{}.memory.pickle", rank);
 }

@@ -17,8 +17,9 @@ namespace {
 constexpr double tie_s = 0.05;
 constexpr double odd_silence_s = 1;
 
-constexpr std::array<std::string_view, 10> phase_order{"spawn",   "runtime",    "rendezvous", "build",   "wrap",
-                                                       "compile", "first_step", "warmup",     "measure", "finish"};
+constexpr std::array<std::string_view, 14> phase_order{"spawn",   "runtime",    "rendezvous", "build",   "wrap",
+                                                       "compile", "first_step", "warmup",     "measure", "probe",
+                                                       "trace",   "verify",     "census",     "finish"};
 
 int phase_index(const std::string& phase) {
   const auto found = std::find(phase_order.begin(), phase_order.end(), phase);
@@ -71,6 +72,20 @@ const RankState* find_odd(const std::vector<RankState>& states, double limit_s, 
            other.last_sign_s - odd->last_sign_s > odd_silence_s;
   });
   return alone ? odd : nullptr;
+}
+
+/// Of the ranks that run; there is one when a clock runs out.
+const RankState& longest_silent(const std::vector<RankState>& states) {
+  return *std::min_element(states.begin(), states.end(), [](const RankState& a, const RankState& b) {
+    return std::make_tuple(!a.running, a.last_sign_s) < std::make_tuple(!b.running, b.last_sign_s);
+  });
+}
+
+/// What took too long in the phase of `state`, which a limit of compiling ended.
+std::string too_long_text(const RankState& state) {
+  const bool compiles = state.phase == "compile" || state.phase == "first_step" || state.phase == "warmup";
+  return fmt::format(" {}: {} took longer than limits.compile", place_text(state.phase, std::nullopt),
+                     compiles ? "compiling" : "it");
 }
 
 double failed_at_s(const RankExit& rank) {
@@ -179,19 +194,28 @@ bool went_well(const RankExit& rank) {
   return rank.exit_code == 0 && rank.record && rank.record->status == Status::ok;
 }
 
+bool may_compile(const std::string& mode, const std::string& phase) {
+  if (phase == "verify" || phase == "census") return true;
+  if (phase == "runtime") return is_python_mode(mode);
+  if (mode == "eager" || mode == "python_eager") return false;
+  return phase == "compile" || phase == "first_step" || phase == "warmup";
+}
+
 Hang describe_hang(const std::string& limit, double limit_s, double now_s, const std::vector<RankState>& states) {
   Hang out{limit, limit_s, now_s, std::nullopt, {}};
   const auto* odd = find_odd(states, limit_s, now_s);
-  const bool by_silence = limit == "silence";
-  out.reason =
-      by_silence ? fmt::format("no sign of life for {:g} s", limit_s) : fmt::format("not done after {:g} s", limit_s);
+  out.reason = limit == deadline_limit ? fmt::format("not done after {:g} s", limit_s)
+                                       : fmt::format("no sign of life for {:g} s", limit_s);
+  if (limit == compile_limit) out.reason += too_long_text(odd == nullptr ? longest_silent(states) : *odd);
+  const auto* joint = limit == compile_limit ? "; " : ": ";
   if (odd != nullptr) {
     out.odd_rank = odd->rank;
-    out.reason += fmt::format(": rank {} last seen {}, {:.1f} s before", odd->rank, place_text(odd->phase, odd->step),
-                              now_s - odd->last_sign_s);
+    if (states.size() == 1 && limit == compile_limit) return out;  // all is said
+    out.reason += fmt::format("{}rank {} last seen {}, {:.1f} s before", joint, odd->rank,
+                              place_text(odd->phase, odd->step), now_s - odd->last_sign_s);
     if (const auto others = places_of_others(states, odd->rank); !others.empty()) out.reason += "; " + others;
   } else {
-    out.reason += ": " + places_of_others(states, std::nullopt);
+    out.reason += joint + places_of_others(states, std::nullopt);
   }
   return out;
 }

@@ -19,7 +19,16 @@ struct RankState {
   double last_sign_s = 0;
 };
 
-/// A clock that ran out: "deadline" (the launch's) or "silence" (a rank's).
+/// The clocks: the launch's, a rank's, and a rank's while a mode that compiles may do so.
+inline constexpr const char* deadline_limit = "deadline";
+inline constexpr const char* silence_limit_name = "silence";
+inline constexpr const char* compile_limit = "compile";
+
+/// Whether a rank in this phase may be compiling without a word: compile, first_step and warmup of every mode that
+/// compiles; runtime of Python modes (its libraries load there); verify and census, which compile references.
+bool may_compile(const std::string& mode, const std::string& phase);
+
+/// A clock that ran out.
 struct Hang {
   std::string limit;
   double limit_s = 0;

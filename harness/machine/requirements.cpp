@@ -18,6 +18,10 @@ std::string here_text(const Machine& machine) {
   return fmt::format("none here ({})", machine.gpus_absent);
 }
 
+std::string capability_text(const Gpu& gpu) {
+  return gpu.compute_capability ? fmt::format("{:.1f}", *gpu.compute_capability) : "none";
+}
+
 std::optional<std::string> unmet_by_gpu(const CellRequires& needs, const Gpu& gpu) {
   constexpr double mib_per_gib = 1024;
   if (const double gib = gpu.memory_mib / mib_per_gib; gib < needs.gpu_memory_gib) {
@@ -26,9 +30,16 @@ std::optional<std::string> unmet_by_gpu(const CellRequires& needs, const Gpu& gp
   }
   if (needs.compute_capability > 0 && gpu.compute_capability.value_or(0) < needs.compute_capability - 1e-6) {
     return fmt::format("needs compute capability {:.1f}, GPU {} ({}) has {}", needs.compute_capability, gpu.index,
-                       gpu.name, gpu.compute_capability ? fmt::format("{:.1f}", *gpu.compute_capability) : "none");
+                       gpu.name, capability_text(gpu));
   }
   return std::nullopt;
+}
+
+std::optional<std::string> unmet_by_precision(const Cell& cell, const Gpu& gpu) {
+  constexpr double fp8_capability = 8.9;  // the first with fp8 matrix products
+  if (!is_fp8(cell.precision) || gpu.compute_capability.value_or(0) >= fp8_capability - 1e-6) return std::nullopt;
+  return fmt::format("needs compute capability {:.1f} for fp8, GPU {} ({}) has {}", fp8_capability, gpu.index, gpu.name,
+                     capability_text(gpu));
 }
 
 std::optional<std::string> unmet_by_links(const CellRequires& needs, const Machine& machine,
@@ -74,7 +85,9 @@ std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& ma
   }
   for (const int device : used) {
     if (device < 0 || device >= here) return fmt::format("needs GPU {}, {}", device, here_text(machine));
-    if (auto reason = unmet_by_gpu(cell.needs, machine.gpus[static_cast<std::size_t>(device)])) return reason;
+    const auto& gpu = machine.gpus[static_cast<std::size_t>(device)];
+    if (auto reason = unmet_by_gpu(cell.needs, gpu)) return reason;
+    if (auto reason = unmet_by_precision(cell, gpu)) return reason;
   }
   if (cell.ddp.transport == "ib" && machine.infiniband.empty())
     return "needs InfiniBand (ddp.transport ib), no device of it here";

@@ -12,9 +12,10 @@ constexpr std::array<std::string_view, 11> plain_names{
     "PATH",        "HOME",          "USER", "LANG", "LC_ALL", "TMPDIR", "TZ", "PYTHONPATH", "LD_LIBRARY_PATH",
     "VIRTUAL_ENV", "XDG_CACHE_HOME"};
 
-constexpr std::array<std::string_view, 17> prefixes{
-    "NCCL_",  "NVSHMEM_", "TORCH_", "TORCHINDUCTOR_", "TRITON_", "PYTORCH_", "CUDA_",   "CUBLAS_",  "CUBLASLT_",
-    "CUDNN_", "NVIDIA_",  "GLOO_",  "OMP_",           "MKL_",    "KMP_",     "MALLOC_", "OPENBLAS_"};
+constexpr std::array<std::string_view, 18> prefixes{"NCCL_",   "NVSHMEM_", "TORCH_",   "TORCHINDUCTOR_", "TORCHDYNAMO_",
+                                                    "TRITON_", "PYTORCH_", "CUDA_",    "CUBLAS_",        "CUBLASLT_",
+                                                    "CUDNN_",  "NVIDIA_",  "GLOO_",    "OMP_",           "MKL_",
+                                                    "KMP_",    "MALLOC_",  "OPENBLAS_"};
 
 }  // namespace
 

@@ -10,9 +10,12 @@
 #include "report/detail/cell_names.hpp"
 #include "report/detail/cell_summary.hpp"
 #include "report/detail/escape.hpp"
+#include "report/detail/mode_sheets.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
 #include "report/inside_table.hpp"
+#include "report/mode_tables.hpp"
+#include "stats/summary.hpp"
 
 namespace stepgauge::report {
 namespace {
@@ -122,6 +125,16 @@ Json json_of(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+/// Medians of what compiled modes are judged by; null where no launch has it.
+Json modes_json(const CellResults& cell) {
+  Json out = Json::object();
+  for (const char* metric : {"compile_time", "time_to_steady", "graph_captures", "graph_breaks", "recompiles",
+                             "graph_pools", "ir_nodes", "ir_memory", "loss_error"})
+    out[metric] = json_of(stats::median(detail::values_of(cell, metric)));
+  out["visibility"] = detail::last_part(cell, "visibility");
+  return out;
+}
+
 }  // namespace
 
 std::string run_table(const ResultSet& results, const Style& style) {
@@ -138,7 +151,7 @@ std::string run_table(const ResultSet& results, const Style& style) {
       "\n";
   for (const auto& [unit, cells] : detail::summaries_by_unit(results)) out += "\n" + table_of(cells, unit, style);
   if (launched == 0) out += "\nnothing was measured\n";
-  return out + inside_table(results, style) + failures_text(results, style) + skipped_text(results, style);
+  return out + inside_table(results, style) + mode_tables(results, style) + failures_text(results, style) + skipped_text(results, style);
 }
 
 Json run_summary_json(const ResultSet& results) {
@@ -158,7 +171,8 @@ Json run_summary_json(const ResultSet& results) {
                      {"step_time_cv", json_of(summary.step_cv)},
                      {"throughput", json_of(summary.throughput)},
                      {"throughput_unit", summary.work_unit},
-                     {"peak_memory_mib", json_of(summary.peak_mib)}});
+                     {"peak_memory_mib", json_of(summary.peak_mib)},
+                     {"modes", modes_json(cell)}});
   }
   Json skipped = Json::array();
   for (const auto& cell : results.skipped) {

@@ -7,7 +7,7 @@
 namespace stepgauge::report {
 
 /// One line a cell (medians over its ok launches, spread of the step time between launches), one table per unit of
-/// throughput; then every launch that is not ok with its reason and logs (launch detail evidence.folder), and every
+/// throughput; where a step goes (inside_table.hpp); compile modes and their kin (mode_tables.hpp); then every launch that is not ok with its reason and logs (launch detail evidence.folder), and every
 /// cell that was not launched with its reason.
 std::string run_table(const ResultSet& results, const Style& style = {});
 

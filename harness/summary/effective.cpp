@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 
+#include "summary/mode_settings.hpp"
+
 namespace stepgauge::summary {
 namespace {
 
@@ -72,6 +74,15 @@ Setting judge_precision(const Cell& cell, const std::vector<RankRecord>& ranks,
   if (!autocast.empty()) out.set = fmt::format("autocast {}, parameters {}", autocast, parameters);
   const auto type = most_common(operator_types(ranks, "aten::"));
   if (type.empty()) return out;
+  if (is_fp8(cell.precision)) {
+    const auto fp8 = most_common(operator_types(ranks, "aten::_scaled_mm"));
+    if (!fp8.empty()) out.used = fp8;
+    // A compiler may put kernels of its own in the products' place, which no operator tells of.
+    if (fp8.empty() && has_compile_caches(cell.compile)) return out;
+    out.ineffective = fp8.rfind("Float8", 0) != 0;
+    if (out.used.empty()) out.used = type + ", no scaled product";
+    return out;
+  }
   out.used = type;
   out.ineffective = type != operator_type_of(cell.precision);
   const bool device = !timelines.empty() && !timelines.front().host_time;
@@ -173,15 +184,20 @@ std::vector<Setting> judge_settings(const Cell& cell, const std::vector<RankReco
     out.push_back(judge_buckets(cell, ranks, timelines));
   }
   if (auto attention = note_attention(ranks); !attention.used.empty()) out.push_back(std::move(attention));
+  for (auto& setting : judge_mode(cell, ranks, timelines)) out.push_back(std::move(setting));
   return out;
 }
 
 std::string ineffective_reason(const std::vector<Setting>& settings) {
   std::vector<std::string> parts;
   for (const auto& one : settings) {
-    if (one.ineffective)
+    if (!one.ineffective) continue;
+    if (one.why.empty()) {
       parts.push_back(fmt::format("{}: asked {}, set {}, used {}", one.name, one.asked,
                                   one.set.empty() ? "unknown" : one.set, one.used));
+    } else {
+      parts.push_back(one.why);
+    }
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }

@@ -12,9 +12,10 @@ namespace stepgauge::summary {
 
 /// One setting with its three values as text; `used` is empty when nobody could see it.
 struct Setting {
-  std::string name;  ///< precision, transport, memory_format, buckets, attention
+  std::string name;  ///< precision, transport, memory_format, buckets, attention, compile, cache, checkpointing
   std::string asked, set, used;
   bool ineffective = false;  ///< used is known and is not what was asked for
+  std::string why{};         ///< of an ineffective one, where there is more to say than the three
 };
 
 /// `channels`: of all ranks' NCCL logs; empty when there are none.
@@ -22,7 +23,8 @@ std::vector<Setting> judge_settings(const Cell& cell, const std::vector<RankReco
                                     const std::vector<trace::RankTimeline>& timelines,
                                     const std::vector<NcclChannel>& channels);
 
-/// "precision: asked bf16, set autocast BFloat16, used Float" for each that did not take, joined; empty when all did.
+/// "precision: asked bf16, set autocast BFloat16, used Float", or its `why`, for each that did not take, joined; empty
+/// when all did.
 std::string ineffective_reason(const std::vector<Setting>& settings);
 
 Json to_json(const std::vector<Setting>& settings);

@@ -10,7 +10,9 @@
 #include "stats/steady.hpp"
 #include "stats/summary.hpp"
 #include "summary/effective.hpp"
+#include "summary/mode_metrics.hpp"
 #include "summary/timeline_summary.hpp"
+#include "trace/visibility.hpp"
 
 namespace stepgauge::summary {
 namespace {
@@ -52,6 +54,7 @@ class Summary {
   LaunchRecord make() {
     const bool complete = merge_steps();
     if (complete) {
+      compilation();
       find_window();
       times();
       rates();
@@ -71,7 +74,9 @@ class Summary {
         absent("fragmentation", "the CPU allocator keeps no cache");
         absent("mfu", "no peak rate is known for this device; the suite may give peak_tflops");
       }
+      if (is_fp8(cell_.precision)) absent("mfu", "fp8 has no MFU: part of the step stays bf16, with another peak");
     }
+    modes();
     inside();
     disturbances();
     details();
@@ -128,6 +133,16 @@ class Summary {
     return std::max(0.02, *tolerance->second.relative / 2);
   }
 
+  /// Steps behind the warm-up that compile are not steps of one program, whatever their times say; steps that compute
+  /// something else are none at all.
+  void compilation() {
+    if (const auto wrong = disagreement(facts_.ranks); !wrong.empty()) fail(Status::incorrect, wrong);
+    if (const auto late = late_compilation(facts_.ranks); !late.empty()) {
+      compiled_late_ = record_.status == Status::ok;
+      fail(Status::unsteady, late);
+    }
+  }
+
   void find_window() {
     window_ = stats::find_steady_window(step_ms_, facts_.ranks.front().measured_from, smallest_shift());
     if (!window_.steady) fail(Status::unsteady, window_.reason);
@@ -174,22 +189,41 @@ class Summary {
       mfu += rank.peak_tflops ? 100 * rate / *rank.peak_tflops / ranks : 0;
     }
     put("tflops", tflops);
-    if (mfu > 0) put("mfu", mfu);
+    if (mfu > 0 && !is_fp8(cell_.precision)) put("mfu", mfu);
+  }
+
+  /// The allocator's counters, reset after the warm-up, do not see what lies in the pools of captured graphs: a peak is
+  /// never below that.
+  static std::optional<double> with_pools(const RankRecord& rank, const std::optional<double>& peak_mib) {
+    return peak_mib ? std::optional(std::max(*peak_mib, graph_pools_mib(rank))) : std::nullopt;
   }
 
   void memory() {
     const auto& ranks = facts_.ranks;
-    put("peak_memory", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.allocated_mib; }));
+    put("peak_memory", max_over(ranks, [](const RankRecord& rank) {
+          return with_pools(rank, rank.memory_steady.allocated_mib);
+        }));
     put("peak_memory_first_step",
         max_over(ranks, [](const RankRecord& rank) { return rank.memory_first_step.allocated_mib; }));
-    put("peak_active", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.active_mib; }));
+    put("peak_active", max_over(ranks, [](const RankRecord& rank) {
+          return with_pools(rank, rank.memory_steady.active_mib);
+        }));
     put("peak_reserved", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.reserved_mib; }));
     put("fragmentation", max_over(ranks, [](const RankRecord& rank) -> std::optional<double> {
           const auto& steady = rank.memory_steady;
-          if (!steady.allocated_mib || steady.reserved_mib.value_or(0) <= 0) return std::nullopt;
-          return 100 * (1 - *steady.allocated_mib / *steady.reserved_mib);
+          const auto allocated_mib = with_pools(rank, steady.allocated_mib);
+          if (!allocated_mib || steady.reserved_mib.value_or(0) <= 0) return std::nullopt;
+          return 100 * (1 - *allocated_mib / *steady.reserved_mib);
         }));
     put("outside_memory", max_over(ranks, [](const RankRecord& rank) { return rank.outside_mib; }));
+  }
+
+  /// What compiled modes and the comparison with the reference tell, as metrics or as reasons.
+  void modes() {
+    if (facts_.status != Status::ok) return;
+    const auto found = mode_metrics(cell_, facts_.ranks);
+    for (const auto& [name, value] : found.metrics) put(name.c_str(), value);
+    for (const auto& [name, reason] : found.absent) absent(name.c_str(), reason.c_str());
   }
 
   /// Host and device clocks of the measured steps; a gap means that the steps' times miss something.
@@ -218,17 +252,19 @@ class Summary {
     for (const auto& name : timeline_metrics()) absent(name.c_str(), why.c_str());
     for (const auto& [name, reason] : found.absent) absent(name.c_str(), reason.c_str());
     timeline_ = std::move(found.detail);
+    visibility_ = trace::visibility_json(traces);
     settings_ = judge_settings(cell_, facts_.ranks, traces.ranks, facts_.nccl_channels);
     if (const auto reason = ineffective_reason(settings_); !reason.empty()) fail(Status::ineffective, reason);
   }
 
-  /// A disturbance explains a launch that is unsteady; one that failed has failed by itself.
+  /// A disturbance explains a launch that is unsteady, unless it compiled; one that failed has failed by itself.
   void disturbances() {
     if (!facts_.health) return;
     health_ = judge_health(*facts_.health, facts_.spans, cell_.device == "cpu");
     if (health_.disturbed.empty()) return;
     auto reason = fmt::format("{}", fmt::join(health_.disturbed, "; "));
-    if (record_.status != Status::ok && record_.status != Status::unsteady) {
+    const bool explained = record_.status == Status::ok || (record_.status == Status::unsteady && !compiled_late_);
+    if (!explained) {
       health_.notes.push_back("the launch was disturbed too: " + reason);
       return;
     }
@@ -254,6 +290,7 @@ class Summary {
     if (!timeline_.empty()) detail["timeline"] = timeline_;
     if (!settings_.empty()) detail["settings"] = to_json(settings_);
     memory_inside(detail);
+    mode_parts(detail);
     detail["evidence"] = facts_.evidence;
     detail["notes"] = notes;
     if (step_ms_.empty()) return;
@@ -287,6 +324,17 @@ class Summary {
     }
   }
 
+  /// Of rank 0; the comparison with the reference of the rank that is farthest from it.
+  void mode_parts(Json& detail) const {
+    if (!visibility_.is_null()) detail["visibility"] = visibility_;
+    if (facts_.ranks.empty()) return;
+    const auto copy = [&](const RankRecord& rank, const char* key) {
+      if (const auto found = rank.detail.find(key); found != rank.detail.end()) detail[key] = *found;
+    };
+    for (const char* key : {"compile", "checkpoint", "ir_census", "parity"}) copy(facts_.ranks.front(), key);
+    if (const auto* worst = worst_parity(facts_.ranks)) copy(*worst, "parity");
+  }
+
   const Cell& cell_;
   const LaunchFacts& facts_;
   LaunchRecord record_;
@@ -294,7 +342,9 @@ class Summary {
   double steady_s_ = 0;
   stats::SteadyWindow window_;
   HealthJudgement health_;
+  bool compiled_late_ = false;
   Json timeline_ = Json::object();
+  Json visibility_;
   std::vector<Setting> settings_;
 };
 

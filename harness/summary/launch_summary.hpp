@@ -32,7 +32,8 @@ struct LaunchFacts {
 /// The launch record: per step the slowest rank, the steady window over that series, then every metric of the catalogue
 /// as a number or absent with its reason. A launch that was ok but has no steady window becomes `unsteady`; one whose
 /// ranks disagree about the number of steps becomes `crashed`. One that is ok or unsteady, but disturbed by the rules
-/// of health_rules.hpp, becomes `disturbed`; a setting that did not take makes an ok launch `ineffective`.
+/// of health_rules.hpp, becomes `disturbed`; a setting that did not take makes an ok launch `ineffective`; one that
+/// compiled or captured behind its warm-up becomes `unsteady`, one that disagrees with its reference `incorrect`.
 LaunchRecord summarise(const Cell& cell, const LaunchFacts& facts);
 
 }  // namespace stepgauge::summary

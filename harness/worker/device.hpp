@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,24 @@ class UnsupportedCell : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A cell whose setting did not take; becomes status `ineffective`.
+class IneffectiveCell : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Work of the device, recorded once and replayed.
+class DeviceGraph {
+ public:
+  virtual ~DeviceGraph() = default;
+  /// Runs `work` in capture on the current stream: nothing of it happens yet. Tensors that it makes live in the graph's
+  /// own pool. Once.
+  virtual void capture(const std::function<void()>& work) = 0;
+  virtual void replay() = 0;
+  /// Nodes by kind ("kernel", "memcpy", ...) and "all".
+  virtual std::map<std::string, std::int64_t> node_kinds() const = 0;
+};
+
 class DeviceRoom {
  public:
   virtual ~DeviceRoom() = default;
@@ -57,6 +76,14 @@ class DeviceRoom {
   /// Throws UnsupportedCell where there is none.
   virtual void keep_memory_history() { throw UnsupportedCell("this device's allocator keeps no history"); }
   virtual std::string memory_history() const { return ""; }
+
+  /// Memory that the pools of captured graphs hold, MiB, which the allocator's peaks may miss; walks all segments.
+  virtual std::optional<double> graph_pools_mib() const { return std::nullopt; }
+  /// Gives cached memory back to the device.
+  virtual void release_cache() {}
+  /// From now on work goes to a stream that can be captured, not to the default one.
+  virtual void leave_default_stream() {}
+  virtual std::unique_ptr<DeviceGraph> make_graph() { throw UnsupportedCell("this device captures no graphs"); }
 
   /// Makes ready for mark(); false where the host's operators are all that a traced pass can see.
   virtual bool prepare_marks() { return false; }
@@ -91,6 +118,9 @@ std::unique_ptr<DeviceRoom> make_cuda_room(int index);
 /// Loads libstepgauge_python.so (the embedded interpreter) from beside the program and makes a gloo backend
 /// with it.
 c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size);
+
+/// Loads libstepgauge_python.so and starts the interpreter with Torch imported: before the device is touched.
+void start_python();
 
 /// Loads libstepgauge_cupti.so from beside the program; throws TracingUnavailable.
 std::unique_ptr<DeviceTracer> make_cupti_tracer();

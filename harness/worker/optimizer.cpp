@@ -93,6 +93,14 @@ void FusedOptimizer::clear_gradients() {
   }
 }
 
+void FusedOptimizer::restart() {
+  for (auto& group : groups_) {
+    for (auto* state : {&group.first, &group.second, &group.steps}) {
+      for (auto& tensor : *state) tensor.zero_();
+    }
+  }
+}
+
 std::unique_ptr<FusedOptimizer> make_optimizer(const CellOptimizer& options,
                                                const std::vector<torch::Tensor>& parameters) {
   if (options.name == "sgd") return std::make_unique<FusedSgd>(options, parameters);

@@ -19,6 +19,8 @@ class FusedOptimizer {
   /// infinity.
   virtual void step(LossScaler* scaler) = 0;
   void clear_gradients();
+  /// As before the first step, in place.
+  void restart();
 
  protected:
   /// Parameters of one type, which a fused kernel takes together.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "worker/device.hpp"
+#include "worker/python/python_engine.hpp"
 
 namespace stepgauge::worker {
 namespace {
@@ -54,6 +55,18 @@ c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10
   c10::intrusive_ptr<c10d::Backend> backend;
   load<Make>("libstepgauge_python.so", "stepgauge_make_gloo", "Python")(store, rank, size, backend);
   return backend;
+}
+
+void start_python() {
+  load<void (*)()>("libstepgauge_python.so", "stepgauge_start_python", "Python")();
+}
+
+std::unique_ptr<PythonEngine> make_python_engine(const Cell& cell, torch::Device device, const NamedTensors& parameters,
+                                                 const NamedTensors& buffers, const Json& options) {
+  using Make = PythonEngine* (*)(const std::string&, const torch::Device&, const NamedTensors&, const NamedTensors&,
+                                 const Json&);
+  return std::unique_ptr<PythonEngine>(load<Make>("libstepgauge_python.so", "stepgauge_make_python_engine", "Python")(
+      dump_line(to_json(cell)), device, parameters, buffers, options));
 }
 
 }  // namespace stepgauge::worker

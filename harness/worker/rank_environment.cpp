@@ -64,6 +64,10 @@ RankEnvironment RankEnvironment::read() {
   return out;
 }
 
+std::string RankEnvironment::graphs_path() const {
+  return record_path.substr(0, record_path.rfind('/') + 1) + "rank" + std::to_string(rank) + ".graphs.json";
+}
+
 std::int64_t monotonic_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -71,9 +75,9 @@ std::int64_t monotonic_ns() {
 }
 
 Json recorded_variables() {
-  static constexpr std::array<std::string_view, 16> prefixes{
-      "NCCL_", "NVSHMEM_", "TORCH_", "PYTORCH_", "CUDA_",   "CUBLAS",         "CUDNN_",  "NVIDIA_",
-      "OMP_",  "MKL_",     "KMP_",   "GLOO_",    "TRITON_", "TORCHINDUCTOR_", "MALLOC_", "OPENBLAS_"};
+  static constexpr std::array<std::string_view, 17> prefixes{
+      "NCCL_", "NVSHMEM_", "TORCH_", "PYTORCH_", "CUDA_",          "CUBLAS",       "CUDNN_",  "NVIDIA_",  "OMP_",
+      "MKL_",  "KMP_",     "GLOO_",  "TRITON_",  "TORCHINDUCTOR_", "TORCHDYNAMO_", "MALLOC_", "OPENBLAS_"};
   Json out = Json::object();
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);

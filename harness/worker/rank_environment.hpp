@@ -19,6 +19,9 @@ struct RankEnvironment {
   std::optional<int> store_fd;
   std::optional<std::int64_t> spawn_ns;  ///< CLOCK_MONOTONIC when the rank was started
 
+  /// Where snapshots of compiled graphs go: rank<r>.graphs.json beside the record.
+  std::string graphs_path() const;
+
   /// Throws ContractError naming the variable that is missing or malformed.
   static RankEnvironment read();
 };

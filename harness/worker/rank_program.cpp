@@ -9,6 +9,7 @@
 
 #include "worker/device.hpp"
 #include "worker/parallel/process_group.hpp"
+#include "worker/parity/parity.hpp"
 #include "worker/rank_environment.hpp"
 #include "worker/step_loop.hpp"
 
@@ -69,6 +70,8 @@ class Rank {
       measure();
     } catch (const UnsupportedCell& error) {
       fail(Status::unsupported, error.what());
+    } catch (const IneffectiveCell& error) {
+      fail(Status::ineffective, error.what());
     } catch (const c10::OutOfMemoryError& error) {
       fail(Status::oom, error.what_without_backtrace());
     } catch (const std::bad_alloc& error) {
@@ -86,10 +89,7 @@ class Rank {
 
  private:
   void refuse_unknown_modes() const {
-    if (cell_.compile != "eager")
-      throw UnsupportedCell("this worker does not know compile mode \"" + cell_.compile + "\"");
-    if (cell_.checkpointing != "none")
-      throw UnsupportedCell("this worker does not know checkpointing \"" + cell_.checkpointing + "\"");
+    if (const auto reason = unsupported_reason(cell_); !reason.empty()) throw UnsupportedCell(reason);
     if (cell_.ddp.ranks != environment_.world_size) {
       throw std::runtime_error(
           fmt::format("the cell has {} ranks, WORLD_SIZE is {}", cell_.ddp.ranks, environment_.world_size));
@@ -98,8 +98,10 @@ class Rank {
 
   void prepare() {
     phases_.begin("runtime");
+    if (is_python_mode(cell_.compile)) start_python();
     room_ = cell_.device == "cuda" ? make_cuda_room(environment_.local_rank) : make_cpu_room();
     keep_memory_history();
+    if (is_cuda_graph_mode(cell_.compile)) room_->leave_default_stream();
     phases_.end();
     note_outside_memory();
     if (environment_.world_size > 1) {
@@ -114,13 +116,22 @@ class Rank {
       held_ = torch::ones({cell_.perturb.extra_memory_mib << 20},
                           torch::TensorOptions().device(room_->device()).dtype(torch::kUInt8));
     }
-    program_ = std::make_unique<EagerProgram>(cell_, *workload_, *room_, environment_.rank);
+    program_ = make_program(cell_, *workload_, *room_,
+                            {environment_.rank, environment_.world_size,
+                             cell_.measure.graphs ? environment_.graphs_path() : std::string()});
     room_->synchronize();
     phases_.end();
     note_outside_memory();
     if (group_) {
       phases_.begin("wrap");
       program_->wrap(*group_);
+      room_->synchronize();
+      phases_.end();
+      note_outside_memory();
+    }
+    if (cell_.compile != "eager") {
+      phases_.begin("compile");
+      program_->prepare();
       room_->synchronize();
       phases_.end();
       note_outside_memory();
@@ -157,9 +168,45 @@ class Rank {
     if (is_perturbed(cell_)) record_.detail["perturbed"] = {{"spin_ms_per_step", loop.spin_ms}};
     record_.detail["settings"] = program_->settings();
     record_.detail["usage"] = loop.usage;
+    const auto report = program_->compile_report();  // here: whatever is compiled below is not the measured steps' doing
+    if (!report.is_null()) record_.detail["compile"] = report;
     if (tracing) keep_inside(first, probe, traced, loop);
     if (history_kept_) write_text_file(*environment_.memory_history_path, room_->memory_history());
+    keep_mode();
+    verify();
     if (group_) group_->shutdown();
+  }
+
+  /// What checkpointing did and what the mode leaves behind.
+  void keep_mode() {
+    if (cell_.checkpointing != "none") {
+      const auto blocks = program_->recomputed_blocks();
+      record_.detail["checkpoint"] = {{"asked", cell_.checkpointing},
+                                      {"recomputed_blocks_per_step", blocks ? Json(*blocks) : Json(nullptr)}};
+    }
+    if (const auto pools = room_->graph_pools_mib()) {
+      record_.detail["memory_inside"]["graph_pools_mib"] = *pools;
+      // What captured graphs hold is in use between their replays too, though the allocator's peak may not say so.
+      auto& steady = record_.memory_steady.allocated_mib;
+      if (steady) steady = std::max(*steady, *pools);
+    }
+    if (cell_.measure.ir_census) {
+      progress_.phase("census");
+      record_.detail["ir_census"] = program_->ir_census();
+    }
+    if (record_.status == Status::ok) program_->finish();
+  }
+
+  /// A result counts only when the program that was measured computes what eager does.
+  void verify() {
+    if (cell_.measure.parity_steps == 0 || record_.status != Status::ok) return;
+    progress_.phase("verify");
+    const auto parity = check_parity(std::move(program_), cell_, *workload_, *room_, environment_.rank, group_.get());
+    record_.detail["parity"] = parity;
+    if (!parity.value("agrees", true)) {
+      fail(Status::incorrect, "does not compute what the " + parity.value("reference", std::string("eager")) +
+                                  " reference does: " + parity.value("first_difference", std::string()));
+    }
   }
 
   /// What the probe and the traced pass found; a trace that cannot be written costs the launch nothing else.
@@ -259,7 +306,7 @@ class Rank {
   std::unique_ptr<workloads::Workload> workload_;
   torch::Tensor held_;
   bool history_kept_ = false;
-  std::unique_ptr<EagerProgram> program_;
+  std::unique_ptr<StepProgram> program_;
 };
 
 }  // namespace

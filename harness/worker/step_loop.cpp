@@ -149,6 +149,7 @@ class Loop {
   }
 
   void measure() {
+    program_.end_of_warmup();
     progress_.phase("measure");
     room_.reset_peaks();
     const auto memory_before = room_.current_memory().allocated_mib;
@@ -156,7 +157,7 @@ class Loop {
     const auto start = Clock::now();
     const auto taken = timed_steps(static_cast<std::size_t>(cell_.measure.steps));
     out_.measured_wall_s = seconds_since(start);
-    out_.last_loss = latest_loss_;
+    out_.last_loss = latest_loss_.clone();
     out_.steady_peaks = room_.peaks();
     out_.usage = usage_since(usage_before);
     out_.outside_mib = room_.outside_mib();
@@ -198,7 +199,8 @@ class Loop {
   void step() {
     perturbation_.before_step();
     latest_loss_ = program_.step();
-    if (static_cast<std::int64_t>(out_.losses.size()) < cell_.measure.losses) out_.losses.push_back(latest_loss_);
+    if (static_cast<std::int64_t>(out_.losses.size()) < cell_.measure.losses)
+      out_.losses.push_back(latest_loss_.clone());
     perturbation_.after_step(index_++);
   }
 

@@ -1,4 +1,7 @@
 // The suites that ship under configs/ must load, and be what the demo and the documentation say.
+#include <map>
+#include <set>
+
 #include "support.hpp"
 
 namespace stepgauge::config {
@@ -47,6 +50,41 @@ TEST(Presets, FirstReferenceHoldsBothModelsAndTheirPeers) {
     EXPECT_EQ(cell.workload.sizes.at(llama ? "sequence" : "image"), llama ? 2048 : 224);
   }
   EXPECT_EQ(peers, 4);
+}
+
+TEST(Presets, EveryModeHasItsCellsColdAndWarm) {
+  const auto suite = load_suite(configs() / "a01_compile_modes.yaml");
+  std::map<std::string, int> cells;
+  for (const auto& cell : suite.cells) {
+    EXPECT_EQ(unsupported_reason(cell), "") << cell.id;
+    if (cell.worker == "stepgauge" && cell.ddp.ranks == 1) ++cells[cell.compile];
+  }
+  ASSERT_EQ(cells.size(), known_compile_modes().size());
+  for (const auto& [mode, count] : cells) EXPECT_EQ(count, has_compile_caches(mode) ? 4 : 2) << mode;
+}
+
+TEST(Presets, CompilingOnACpuNeedsNoMoreThanTheCpuHas) {
+  const auto suite = load_suite(configs() / "compile_cpu.yaml");
+  std::set<std::string> modes, checkpointing;
+  for (const auto& cell : suite.cells) {
+    EXPECT_EQ(cell.device, "cpu");
+    EXPECT_EQ(unsupported_reason(cell), "") << cell.id;
+    modes.insert(cell.compile + "." + cell.cache);
+    checkpointing.insert(cell.checkpointing);
+  }
+  EXPECT_THAT(modes, testing::ElementsAre("compile.default.cold", "compile.default.warm", "eager.", "python_eager.",
+                                          "torchscript."));
+  EXPECT_EQ(checkpointing.size(), 4u);
+}
+
+TEST(Presets, OnlyConvolutionsInFp8CannotBe) {
+  for (const auto* name :
+       {"a02_ir_census", "a04_checkpointing", "a06_visibility", "a08_graph_snapshots", "precision"}) {
+    for (const auto& cell : load_suite(configs() / (std::string(name) + ".yaml")).cells) {
+      const bool impossible = is_fp8(cell.precision) && cell.workload.family == "resnet";
+      EXPECT_EQ(unsupported_reason(cell).empty(), !impossible) << cell.id;
+    }
+  }
 }
 
 TEST(Presets, GpuDemoIsSmall) {

@@ -1,6 +1,8 @@
 // The schemas name the same values and keys as the reader; a user's editor must not refuse what the product takes.
 #include "contract/schemas.hpp"
 
+#include <regex>
+
 #include "config/axes.hpp"
 #include "config/env_allow_list.hpp"
 #include "support.hpp"
@@ -15,15 +17,27 @@ Json schema(const char* name) {
 TEST(Schemas, EnumsAreTheKnownValues) {
   const auto suite = schema("suite")["$defs"];
   const auto cell = schema("cell")["properties"];
-  for (const auto axis :
-       {Axis::precision, Axis::compile, Axis::checkpointing, Axis::memory_format, Axis::input, Axis::device}) {
+  for (const auto axis : {Axis::precision, Axis::cache, Axis::memory_format, Axis::input, Axis::device}) {
     const std::string name(axis_name(axis));
     EXPECT_EQ(suite[name]["enum"], Json(axis_choices(axis))) << name;
     EXPECT_EQ(cell[name]["enum"], Json(axis_choices(axis))) << name;
   }
+  EXPECT_EQ(suite["compile_mode"]["enum"], Json(known_compile_modes()));
+  EXPECT_EQ(cell["compile"]["enum"], Json(known_compile_modes()));
   EXPECT_EQ(cell["ddp"]["properties"]["transport"]["enum"], Json(known_transports()));
+  EXPECT_EQ(suite["perturb"]["oneOf"][1]["properties"]["wrong"]["enum"], Json(known_wrongs()));
+  EXPECT_EQ(cell["perturb"]["oneOf"][1]["properties"]["wrong"]["enum"], Json(known_wrongs()));
   EXPECT_EQ(cell["perturb"]["oneOf"][1]["properties"]["sleep"]["oneOf"][1]["properties"]["phase"]["enum"],
             Json(known_phases()));
+}
+
+TEST(Schemas, CheckpointingIsAPatternThatFitsTheKnownValues) {
+  const auto cell = schema("cell")["properties"]["checkpointing"]["pattern"].get<std::string>();
+  EXPECT_EQ(schema("suite")["$defs"]["checkpointing"]["oneOf"][0]["pattern"], cell);
+  const std::regex pattern(cell);
+  for (const auto& name : known_checkpointing()) EXPECT_TRUE(std::regex_match(name, pattern)) << name;
+  for (const auto* name : {"every_1", "every_9", "selective.reentrant", "none.reentrant", "ful"})
+    EXPECT_FALSE(std::regex_match(name, pattern)) << name;
 }
 
 TEST(Schemas, AxesAreAllThere) {
@@ -43,13 +57,14 @@ void expect_described(const Json& schema, const Json& value, const std::string& 
 }
 
 TEST(Schemas, CellSchemaHasTheFieldsThatAreWritten) {
-  const auto cell =
-      to_json(suite_of("defaults: {workload: resnet18, perturb: {step_percent: 1, sleep: {phase: build, seconds: 1}, "
-                       "fault: {kind: kill}}}\n")
-                  .cells.at(0));
+  const auto cell = to_json(
+      suite_of("defaults: {workload: resnet18, perturb: {step_percent: 1, sleep: {phase: build, seconds: 1}, wrong: "
+               "recompile, fault: {kind: kill}}, ddp: 2, compile: {mode: compile.default, fullgraph: true, dynamic: "
+               "off, ddp_optimizer: false, compiled_autograd: true, compile_optimizer: true}}\n")
+          .cells.at(0));
   const auto root = schema("cell");
   expect_described(root, cell, "cell");
-  for (const auto* key : {"workload", "optimizer", "ddp", "measure", "limits", "requires"})
+  for (const auto* key : {"workload", "optimizer", "ddp", "measure", "limits", "requires", "compile_options"})
     expect_described(root["properties"][key], cell[key], key);
   const auto perturb = root["properties"]["perturb"]["oneOf"][1];
   expect_described(perturb, cell["perturb"], "perturb");

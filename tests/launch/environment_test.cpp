@@ -33,11 +33,12 @@ RankPlace place_of(int rank, std::vector<int> devices = {}) {
 }
 
 TEST(RankEnvironment, PassesTheAllowListAndNothingElse) {
-  const Variables shell{{"PATH", "/bin"},       {"HOME", "/root"},         {"AWS_SECRET_ACCESS_KEY", "x"},
-                        {"HF_TOKEN", "x"},      {"NCCL_NVLS_ENABLE", "0"}, {"LD_PRELOAD", "evil.so"},
-                        {"MY_NCCL_DEBUG", "x"}, {"TORCH_LOGS", "yes"},     {"HF_HUB_OFFLINE", "1"}};
+  const Variables shell{
+      {"PATH", "/bin"},          {"HOME", "/root"},           {"AWS_SECRET_ACCESS_KEY", "x"}, {"HF_TOKEN", "x"},
+      {"NCCL_NVLS_ENABLE", "0"}, {"LD_PRELOAD", "evil.so"},   {"MY_NCCL_DEBUG", "x"},         {"TORCH_LOGS", "yes"},
+      {"HF_HUB_OFFLINE", "1"},   {"TORCHDYNAMO_VERBOSE", "1"}};
   const auto seen = rank_environment(shell, cell_on("cpu", 1), place_of(0)).variables;
-  for (const auto& name : {"PATH", "HOME", "NCCL_NVLS_ENABLE", "TORCH_LOGS", "HF_HUB_OFFLINE"}) {
+  for (const auto& name : {"PATH", "HOME", "NCCL_NVLS_ENABLE", "TORCH_LOGS", "HF_HUB_OFFLINE", "TORCHDYNAMO_VERBOSE"}) {
     ASSERT_TRUE(seen.contains(name)) << name;
     EXPECT_EQ(seen.at(name), shell.at(name));
   }
@@ -121,6 +122,23 @@ TEST(RankEnvironment, DevicesAreThoseTheShellShows) {
   EXPECT_THROW(mask({{"CUDA_VISIBLE_DEVICES", ""}}, {0}), std::invalid_argument);
   EXPECT_EQ(mask({{"CUDA_VISIBLE_DEVICES", "5,3"}}, {}), "5,3");
   EXPECT_EQ(rank_environment({}, cell_on("cuda", 1), place_of(0)).variables.at("CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
+}
+
+TEST(RankEnvironment, CompileCachesAreTheLaunchsOwn) {
+  auto place = place_of(0);
+  EXPECT_FALSE(rank_environment({}, cell_on("cuda", 1), place).variables.contains("STEPGAUGE_CACHE_DIR"));
+  place.cache_path = "/f/cache/rank0";
+  const auto shell = Variables{{"TRITON_CACHE_DIR", "/root/.triton"}, {"CUDA_CACHE_PATH", "/f/cache/rank0/cuda"}};
+  const auto seen = rank_environment(shell, cell_on("cuda", 1), place);
+  EXPECT_EQ(seen.variables.at("STEPGAUGE_CACHE_DIR"), "/f/cache/rank0");
+  EXPECT_EQ(seen.variables.at("TORCHINDUCTOR_CACHE_DIR"), "/f/cache/rank0/inductor");
+  EXPECT_EQ(seen.variables.at("TRITON_CACHE_DIR"), "/f/cache/rank0/triton");
+  EXPECT_EQ(seen.variables.at("CUDA_CACHE_PATH"), "/f/cache/rank0/cuda");
+  ASSERT_THAT(seen.conflicts, SizeIs(1));  // a shell's cache would warm a cold start; that it was left out is told
+  EXPECT_EQ(seen.conflicts[0].name, "TRITON_CACHE_DIR");
+  auto own = cell_on("cuda", 1);
+  own.env = {{"TRITON_CACHE_DIR", "/mine"}};
+  EXPECT_EQ(rank_environment({}, own, place).variables.at("TRITON_CACHE_DIR"), "/mine");
 }
 
 TEST(RankEnvironment, ACpuCellSeesNoDevice) {

@@ -60,6 +60,30 @@ TEST_F(Clocks, ProgressKeepsARankAliveUntilTheDeadline) {
   EXPECT_LT(outcome.duration_s, 12.0);
 }
 
+Cell compiled_cell(const std::string& mode, double compile_s) {
+  auto cell = small_cell(1);
+  cell.compile = mode;
+  cell.cache = "cold";
+  cell.limits = {60, 1, 0.5, compile_s};
+  assign_identity(cell);
+  return cell;
+}
+
+TEST_F(Clocks, AModeThatCompilesMayBeSilentForLonger) {
+  const auto outcome = launch_stub(compiled_cell("compile.default", 20), {"--stall", "first_step:2"});
+  EXPECT_EQ(outcome.status, Status::ok) << outcome.reason;
+  const auto eager = launch_stub(impatient_cell(1, 1), {"--stall", "first_step:2"});
+  EXPECT_EQ(eager.status, Status::hung);
+  EXPECT_EQ(eager.evidence.at("hang").at("limit"), "silence");
+}
+
+TEST_F(Clocks, ACompileBeyondItsDeadlineIsHung) {
+  const auto outcome = launch_stub(compiled_cell("compile.default", 2), {"--stall", "first_step:30"});
+  EXPECT_EQ(outcome.status, Status::hung);
+  EXPECT_EQ(outcome.reason, "no sign of life for 2 s in phase first_step: compiling took longer than limits.compile");
+  EXPECT_EQ(outcome.evidence.at("hang").at("limit"), "compile");
+}
+
 TEST_F(Clocks, OutputIsASignOfLifeToo) {
   auto cell = small_cell(1);
   cell.limits = {60, 3, 0.5};

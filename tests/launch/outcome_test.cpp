@@ -121,6 +121,40 @@ TEST(DescribeHang, ARankThatStillTalksIsNotOdd) {
   EXPECT_EQ(slow.reason, "not done after 30 s: rank 0 in phase measure, step 2; rank 1 in phase measure, step 3");
 }
 
+TEST(DescribeHang, CompilingForTooLongIsSaid) {
+  EXPECT_EQ(describe_hang(compile_limit, 600, 610, {at(0, "first_step", std::nullopt, 10)}).reason,
+            "no sign of life for 600 s in phase first_step: compiling took longer than limits.compile");
+  EXPECT_EQ(describe_hang(compile_limit, 600, 610, {at(0, "verify", std::nullopt, 10)}).reason,
+            "no sign of life for 600 s in phase verify: it took longer than limits.compile");
+  EXPECT_EQ(describe_hang(compile_limit, 600, 610, {at(0, "warmup", 2, 300), at(1, "warmup", 1, 10)}).reason,
+            "no sign of life for 600 s in phase warmup: compiling took longer than limits.compile; rank 1 last seen in "
+            "phase warmup, step 1, 600.0 s before; rank 0 in phase warmup, step 2");
+  EXPECT_EQ(
+      describe_hang(compile_limit, 600, 610, {at(0, "compile", std::nullopt, 10), at(1, "compile", std::nullopt, 10)})
+          .reason,
+      "no sign of life for 600 s in phase compile: compiling took longer than limits.compile; ranks 0, 1 in phase "
+      "compile");
+}
+
+TEST(MayCompile, ByModeAndPhase) {
+  for (const auto* phase : {"compile", "first_step", "warmup"}) {
+    EXPECT_TRUE(may_compile("torchscript", phase)) << phase;
+    EXPECT_TRUE(may_compile("cuda_graph", phase)) << phase;
+    EXPECT_TRUE(may_compile("compile.default", phase)) << phase;
+    EXPECT_FALSE(may_compile("eager", phase)) << phase;
+    EXPECT_FALSE(may_compile("python_eager", phase)) << phase;
+  }
+  EXPECT_TRUE(may_compile("python_eager", "runtime"));
+  EXPECT_FALSE(may_compile("torchscript", "runtime"));
+  EXPECT_TRUE(may_compile("eager", "verify"));
+  for (const auto* phase : {"spawn", "rendezvous", "build", "wrap", "measure", "trace", "finish", ""})
+    EXPECT_FALSE(may_compile("compile.default", phase)) << phase;
+}
+
+TEST(DescribeHang, ARankThatIsTracedIsFurtherThanOneThatMeasures) {
+  EXPECT_EQ(describe_hang("silence", 10, 30, {at(0, "trace", 3, 20), at(1, "measure", 3, 20)}).odd_rank, 1);
+}
+
 TEST(DescribeHang, ManyRanksStayReadable) {
   std::vector<RankState> states;
   for (int rank = 0; rank < 8; ++rank) states.push_back(at(rank, "measure", rank == 5 ? 12 : 13, 20));

@@ -65,6 +65,17 @@ TEST(Requirement, MemoryAndCapabilityAreComparedWithNumbers) {
   EXPECT_TRUE(unmet_requirement(cpu, machine_with(0)));
 }
 
+TEST(Requirement, Fp8NeedsADeviceWithFp8Products) {
+  auto cell = cell_on("cuda", 1);
+  for (const auto* precision : {"fp8", "fp8_delayed"}) {
+    cell.precision = precision;
+    EXPECT_EQ(unmet_requirement(cell, machine_with(1)), "needs compute capability 8.9 for fp8, GPU 0 (A100) has 8.0");
+  }
+  auto newer = machine_with(1);
+  newer.gpus[0].compute_capability = 8.9;
+  EXPECT_EQ(unmet_requirement(cell, newer), std::nullopt);
+}
+
 TEST(Requirement, TheLinkIsThatOfTheCellsOwnPair) {
   auto cell = cell_on("cuda", 2);
   cell.needs.link = "nvlink";

@@ -16,7 +16,7 @@
 namespace stepgauge::stub {
 namespace {
 
-constexpr std::array<std::string_view, 36> modes{"ok",
+constexpr std::array<std::string_view, 37> modes{"ok",
                                                  "sleep",
                                                  "die",
                                                  "segv",
@@ -34,6 +34,7 @@ constexpr std::array<std::string_view, 36> modes{"ok",
                                                  "spam-err",
                                                  "nonsense",
                                                  "no-record",
+                                                 "no-stamp",
                                                  "empty",
                                                  "half-line",
                                                  "two-records",

@@ -74,6 +74,10 @@ Options parse_options(const std::vector<std::string>& arguments, const Cell& cel
       out.spam_mib = static_cast<std::int64_t>(numeric());
     } else if (flag == "--sleep-s") {
       out.sleep_s = numeric();
+    } else if (flag == "--stall") {
+      const auto [phase, seconds] = glob_and_rest(flag, value());
+      out.stall_phase = phase;
+      out.stall_s = number(flag, seconds);
     } else if (flag == "--step-ms") {
       out.step_ms = numeric();
     } else if (flag == "--steps-ms") {
@@ -96,6 +100,8 @@ Options parse_options(const std::vector<std::string>& arguments, const Cell& cel
       out.rendezvous = true;
     } else if (flag == "--dump-environment") {
       out.dump_environment = true;
+    } else if (flag == "--late-recompile") {
+      out.late_recompile = true;
     } else {
       throw std::invalid_argument("unknown option " + flag);
     }
@@ -115,7 +121,7 @@ const char* help_text() {
                       of the process: sleep die segv abort exit3 hang hang-rank1 spin ignore-term term-exit0
                       of its children: daemon daemon-ignore-term daemon-hidden child fork-bomb-lite
                       of its output: spam spam-err nonsense
-                      of its record: no-record empty half-line two-records nan other-cell other-rank other-launch
+                      of its record: no-stamp (of the compile caches) no-record empty half-line two-records nan other-cell other-rank other-launch
                       newer-schema negative-time huge deep folder fifo text record-then-die ok-exit3 oom-then-abort
                       or a status: oom crashed incorrect ineffective unsteady disturbed unsupported
   --mode-if GLOB:M    M where the cell's id matches
@@ -126,8 +132,10 @@ const char* help_text() {
   --step-ms X, --steps-ms A,B,C    step times; the last of a list goes on. Default 100, first step three times that
   --noise 1%, --seed N, --seed-from-launch    normal noise of launches and of steps, the same for the same seed
   --slow-if GLOB:PERCENT, --memory MIB, --memory-if GLOB:MIB
+  --stall PHASE:S     not a word for S seconds in this phase, as when something compiles
   --realtime          sleep for each step; --sleep-s X (mode sleep); --spam-mib N
   --rendezvous        ranks really meet over the store's socket
+  --late-recompile    the record tells of a measured step that was compiled again
   --dump-environment  keep every variable in the record
 )";
 }

@@ -19,6 +19,8 @@ struct Options {
   std::int64_t at_step = 12;     ///< where a mode that stops the loop strikes
   std::int64_t spam_mib = 100;
   double sleep_s = 1;
+  std::string stall_phase;  ///< the rank says nothing for `stall_s` in this phase
+  double stall_s = 0;
 
   double step_ms = 100;
   std::vector<double> steps_ms;  ///< the first steps one by one; the last value goes on
@@ -31,6 +33,7 @@ struct Options {
   bool realtime = false;             ///< sleeps for each step
   bool rendezvous = false;           ///< really meets over the store socket
   bool dump_environment = false;
+  bool late_recompile = false;  ///< the record says that a measured step was compiled again
 };
 
 /// Throws std::invalid_argument. `cell` and `launch` decide on --mode-if and --launch.

@@ -79,6 +79,16 @@ Json losses_of(const Cell& cell, std::size_t steps) {
   return out;
 }
 
+Json recompiled_late(const Cell& cell) {
+  return {{"mode", cell.compile},
+          {"options", Json::object()},
+          {"captures", 2},
+          {"captures_late", 1},
+          {"graph_breaks", Json::array()},
+          {"recompiles",
+           {{{"function", "forward"}, {"file", "twin.py"}, {"line", 12}, {"guard", "size mismatch"}, {"late", true}}}}};
+}
+
 void run_steps(RankRecord& record, StepTimes times, const Cell& cell, const OnStep& on_step) {
   const auto& measure = cell.measure;
   const auto step = [&](bool measured) {
@@ -136,6 +146,7 @@ RankRecord make_record(const Options& options, const Cell& cell, int launch, int
       {"device", {{"name", "stub"}}},
       {"software", {{"worker", "stub"}}},
       {"environment", kept_environment(options.dump_environment)}};
+  if (options.late_recompile) record.detail["compile"] = recompiled_late(cell);
   return record;
 }
 

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "stub_caches.hpp"
 #include "stub_misbehave.hpp"
 #include "stub_options.hpp"
 #include "stub_record.hpp"
@@ -25,7 +26,12 @@ std::string variable(const char* name) {
 
 class ProgressChannel {
  public:
-  void phase(const std::string& name) const { line("phase " + name); }
+  explicit ProgressChannel(const Options& options) : options_(options) {}
+
+  void phase(const std::string& name) const {
+    line("phase " + name);
+    if (name == options_.stall_phase) std::this_thread::sleep_for(std::chrono::duration<double>(options_.stall_s));
+  }
   void step(std::int64_t index) const { line(fmt::format("step {}", index)); }
 
  private:
@@ -33,6 +39,7 @@ class ProgressChannel {
     text += '\n';
     [[maybe_unused]] const auto written = ::write(fd_, text.data(), text.size());
   }
+  const Options& options_;
   int fd_ = std::stoi(variable("STEPGAUGE_PROGRESS_FD"));
 };
 
@@ -91,13 +98,15 @@ int run(const std::vector<std::string>& arguments) {
   const auto mode = mode_of(options, rank);
   const std::int64_t stop_at = options.at_step + (options.only_rank && *options.only_rank != rank ? 1 : 0);
 
-  const ProgressChannel progress;
+  const ProgressChannel progress(options);
   progress.phase("spawn");
   progress.phase("runtime");
   if (cell.ddp.ranks > 1) progress.phase("rendezvous");
   if (options.rendezvous && cell.ddp.ranks > 1) meet(rank, cell.ddp.ranks);
   progress.phase("build");
   progress.phase("wrap");
+  if (is_python_mode(cell.compile)) progress.phase("compile");
+  const auto refusal = check_caches(cell);
   progress.phase("first_step");
   bool measuring = false;
   auto record = make_record(options, cell, launch, rank, [&](std::int64_t step, double ms, bool measured) {
@@ -109,8 +118,15 @@ int run(const std::vector<std::string>& arguments) {
     if (options.realtime) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
     if (step == stop_at) misbehave_in_loop(mode, options);
   });
+  if (cell.measure.parity_steps > 0) progress.phase("verify");
   progress.phase("finish");
   misbehave_before_record(mode, options);
+  if (!refusal.empty()) {
+    record.status = Status::ineffective;
+    record.reason = refusal;
+  } else if (mode == "ok") {
+    fill_caches(cell);
+  }
   return leave_record(mode, std::move(record), variable("STEPGAUGE_RECORD"));
 }
 

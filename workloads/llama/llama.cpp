@@ -111,10 +111,15 @@ class DecoderLayers : public torch::nn::Module {
     }
   }
 
-  torch::Tensor forward(torch::Tensor x) const {
-    for (const auto& layer : layers_) x = layer->forward(x);
+  torch::Tensor forward(torch::Tensor x, Recomputation& recomputation) const {
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const auto& layer = *layers_[i];
+      x = recomputation.run(
+          i, layer, [&layer](const torch::Tensor& input) { return layer.forward(input); }, x);
+    }
     return x;
   }
+  std::size_t size() const { return layers_.size(); }
 
  private:
   std::vector<std::shared_ptr<DecoderLayer>> layers_;
@@ -128,9 +133,10 @@ class Decoder : public torch::nn::Module {
     norm_ = register_module("norm", std::make_shared<RMSNorm>(sizes.hidden, kNormEps, make));
   }
 
-  torch::Tensor forward(const torch::Tensor& tokens) const {
-    return norm_->forward(layers_->forward(embed_->forward(tokens)));
+  torch::Tensor forward(const torch::Tensor& tokens, Recomputation& recomputation) const {
+    return norm_->forward(layers_->forward(embed_->forward(tokens), recomputation));
   }
+  std::size_t layers() const { return layers_->size(); }
 
  private:
   std::shared_ptr<Embedding> embed_;
@@ -146,9 +152,10 @@ class Llama : public Model {
   }
 
   torch::Tensor loss(const Batch& batch) override {
-    const auto logits = lm_head_->forward(decoder_->forward(batch.input));
+    const auto logits = lm_head_->forward(decoder_->forward(batch.input, recomputation()));
     return llama::cross_entropy(logits.flatten(0, 1), batch.target.flatten());
   }
+  std::size_t blocks() const override { return decoder_->layers(); }
 
  private:
   std::shared_ptr<Decoder> decoder_;

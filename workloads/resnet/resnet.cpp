@@ -121,10 +121,16 @@ class Stage : public torch::nn::Module {
     }
   }
 
-  torch::Tensor forward(torch::Tensor x) const {
-    for (const auto& block : blocks_) x = block->forward(x);
+  /// `first`: index of its first block in the network.
+  torch::Tensor forward(torch::Tensor x, std::size_t first, Recomputation& recomputation) const {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const auto& block = *blocks_[i];
+      x = recomputation.run(
+          first + i, block, [&block](const torch::Tensor& input) { return block.forward(input); }, x);
+    }
     return x;
   }
+  std::size_t size() const { return blocks_.size(); }
 
  private:
   std::vector<std::shared_ptr<Block>> blocks_;
@@ -149,10 +155,19 @@ class ResNet : public Model {
   torch::Tensor loss(const Batch& batch) override {
     auto x = bn1_->forward(conv1_->forward(batch.input)).relu_();
     x = at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1});
-    for (const auto& stage : stages_) x = stage->forward(x);
+    std::size_t first = 0;
+    for (const auto& stage : stages_) {
+      x = stage->forward(x, first, recomputation());
+      first += stage->size();
+    }
     const auto logits = fc_->forward(at::adaptive_avg_pool2d(x, {1, 1}).flatten(1));
     if (is_training()) count_batch();
     return at::cross_entropy_loss(logits.to(at::toOpMathType(logits.scalar_type())), batch.target);
+  }
+  std::size_t blocks() const override {
+    std::size_t count = 0;
+    for (const auto& stage : stages_) count += stage->size();
+    return count;
   }
 
  private:

@@ -1,6 +1,7 @@
 // The CUDA device: events, the caching allocator, NCCL. Built as libstepgauge_cuda.so.
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
+#include <ATen/cuda/CUDAGraph.h>
 #include <ATen/cuda/Sleep.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -49,6 +50,67 @@ class CudaClock final : public StepClock {
 
  private:
   std::vector<at::cuda::CUDAEvent> events_;
+};
+
+const char* node_kind(cudaGraphNodeType type) {
+  switch (type) {
+    case cudaGraphNodeTypeKernel:
+      return "kernel";
+    case cudaGraphNodeTypeMemcpy:
+      return "memcpy";
+    case cudaGraphNodeTypeMemset:
+      return "memset";
+    case cudaGraphNodeTypeHost:
+      return "host";
+    case cudaGraphNodeTypeGraph:
+      return "graph";
+    case cudaGraphNodeTypeEmpty:
+      return "empty";
+    case cudaGraphNodeTypeWaitEvent:
+    case cudaGraphNodeTypeEventRecord:
+      return "event";
+    case cudaGraphNodeTypeMemAlloc:
+    case cudaGraphNodeTypeMemFree:
+      return "memory";
+    default:
+      return "other";
+  }
+}
+
+class CudaGraph final : public DeviceGraph {
+ public:
+  void capture(const std::function<void()>& work) override {
+    // Only this thread's calls are watched: NCCL's watchdog and the autograd threads go on.
+    graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+    try {
+      work();
+    } catch (...) {
+      try {
+        graph_.capture_end();
+      } catch (const std::exception&) {  // the capture is broken, which is what `work` has just said
+      }
+      throw;
+    }
+    graph_.capture_end();
+    graph_.instantiate();
+  }
+  void replay() override { graph_.replay(); }
+  std::map<std::string, std::int64_t> node_kinds() const override {
+    std::size_t count = 0;
+    C10_CUDA_CHECK(cudaGraphGetNodes(graph_.raw_cuda_graph(), nullptr, &count));
+    std::vector<cudaGraphNode_t> nodes(count);
+    C10_CUDA_CHECK(cudaGraphGetNodes(graph_.raw_cuda_graph(), nodes.data(), &count));
+    std::map<std::string, std::int64_t> out{{"all", static_cast<std::int64_t>(count)}};
+    for (const auto node : nodes) {
+      cudaGraphNodeType type{};
+      C10_CUDA_CHECK(cudaGraphNodeGetType(node, &type));
+      ++out[node_kind(type)];
+    }
+    return out;
+  }
+
+ private:
+  mutable at::cuda::CUDAGraph graph_{/*keep_graph=*/true};  // kept: its nodes are counted
 };
 
 struct Peak {
@@ -114,6 +176,18 @@ class CudaRoom final : public DeviceRoom {
   }
   void keep_memory_history() override { torch::cuda::_record_memory_history("all", "all", "all"); }
   std::string memory_history() const override { return torch::cuda::_memory_snapshot_pickled(); }
+
+  std::optional<double> graph_pools_mib() const override {
+    std::size_t bytes = 0;
+    for (const auto& segment : allocator::snapshot().segments) {
+      if (segment.owner_private_pool_id.first != 0 || segment.owner_private_pool_id.second != 0)
+        bytes += segment.total_size;
+    }
+    return static_cast<double>(bytes) / mib;
+  }
+  void release_cache() override { allocator::emptyCache(); }
+  void leave_default_stream() override { at::cuda::setCurrentCUDAStream(at::cuda::getStreamFromPool(false, index_)); }
+  std::unique_ptr<DeviceGraph> make_graph() override { return std::make_unique<CudaGraph>(); }
 
   bool prepare_marks() override {
     if (marks_ == nullptr) C10_CUDA_CHECK(cudaMalloc(&marks_, mark_bytes));

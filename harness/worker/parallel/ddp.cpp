@@ -54,22 +54,28 @@ class StaticGraphSink : public torch::autograd::Function<StaticGraphSink> {
 
 }  // namespace
 
-DataParallel::DataParallel(torch::nn::Module& model, c10::intrusive_ptr<c10d::ProcessGroup> group,
+DataParallel::DataParallel(const std::vector<std::pair<std::string, torch::Tensor>>& parameters,
+                           std::vector<torch::Tensor> buffers, c10::intrusive_ptr<c10d::ProcessGroup> group,
                            const CellDdp& options)
-    : group_(std::move(group)), find_unused_(options.find_unused), static_graph_(options.static_graph) {
-  for (const auto& parameter : model.parameters()) {
-    if (parameter.requires_grad()) parameters_.push_back(parameter);
+    : group_(std::move(group)),
+      buffers_(std::move(buffers)),
+      find_unused_(options.find_unused),
+      static_graph_(options.static_graph) {
+  Names names;
+  for (const auto& [name, parameter] : parameters) {
+    if (!parameter.requires_grad()) continue;
+    names[parameters_.size()] = name;
+    parameters_.push_back(parameter);
   }
-  for (const auto& buffer : model.buffers()) buffers_.push_back(buffer);
   c10d::verify_params_across_processes(group_, parameters_, std::nullopt);
   std::vector<torch::Tensor> state;
   for (const auto& tensor : parameters_) state.push_back(tensor.detach());
   state.insert(state.end(), buffers_.begin(), buffers_.end());
   c10d::broadcast_coalesced(group_, state, broadcast_bytes, 0);
-  build_reducer(model, options);
+  build_reducer(std::move(names), options);
 }
 
-void DataParallel::build_reducer(torch::nn::Module& model, const CellDdp& options) {
+void DataParallel::build_reducer(Names names, const CellDdp& options) {
   const auto cap = static_cast<std::int64_t>(options.bucket_cap_mb * 1024 * 1024);
   const auto first_cap = static_cast<std::int64_t>(options.first_bucket_mb * 1024 * 1024);
   // Buckets are rebuilt after the first iteration unless unused parameters are looked for, so the first one
@@ -80,11 +86,6 @@ void DataParallel::build_reducer(torch::nn::Module& model, const CellDdp& option
   auto buckets = std::get<0>(
       c10d::compute_bucket_assignment_by_size(parameters_, limits, std::vector<bool>(parameters_.size(), false)));
   std::reverse(buckets.begin(), buckets.end());
-  Names names;
-  std::size_t index = 0;
-  for (const auto& item : model.named_parameters()) {
-    if (item.value().requires_grad()) names[index++] = item.key();
-  }
   reducer_ = make_reducer(parameters_, std::move(buckets), group_, options, std::move(names), cap, first_cap);
   if (static_graph_) reducer_->set_static_graph();
 }

@@ -14,9 +14,10 @@ namespace stepgauge::worker {
 
 class DataParallel {
  public:
-  /// Verifies that all ranks have the same parameters, broadcasts rank 0's parameters and buffers, assigns
-  /// buckets and builds the Reducer.
-  DataParallel(torch::nn::Module& model, c10::intrusive_ptr<c10d::ProcessGroup> group, const CellDdp& options);
+  /// Verifies that all ranks have the same parameters (those that require a gradient count), broadcasts rank 0's
+  /// parameters and buffers, assigns buckets and builds the Reducer.
+  DataParallel(const std::vector<std::pair<std::string, torch::Tensor>>& parameters, std::vector<torch::Tensor> buffers,
+               c10::intrusive_ptr<c10d::ProcessGroup> group, const CellDdp& options);
 
   /// Before the forward pass: rebuilds the buckets once (in the order in which gradients became ready),
   /// broadcasts buffers as DDP does.
@@ -29,7 +30,7 @@ class DataParallel {
   std::vector<std::int64_t> bucket_bytes() const;
 
  private:
-  void build_reducer(torch::nn::Module& model, const CellDdp& options);
+  void build_reducer(std::unordered_map<std::size_t, std::string> names, const CellDdp& options);
 
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   std::vector<torch::Tensor> parameters_, buffers_;

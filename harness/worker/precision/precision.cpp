@@ -1,10 +1,10 @@
 #include "worker/precision/precision.hpp"
 
 #include <ATen/Context.h>
-#include <ATen/autocast_mode.h>
 
 #include <cstdlib>
 
+#include "contract/cell.hpp"
 #include "worker/device.hpp"
 
 namespace stepgauge::worker {
@@ -21,6 +21,12 @@ PrecisionPolicy make_precision_policy(const std::string& name, torch::Device dev
     policy.autocast = torch::kBFloat16;
   } else if (name == "bf16_pure") {
     policy.parameters = policy.input = torch::kBFloat16;
+  } else if (is_fp8(name)) {
+    policy.parameters = policy.input = torch::kBFloat16;
+    policy.fp8 = true;
+    policy.fp8_delayed = name == "fp8_delayed";
+  } else if (name == "fp64") {
+    policy.parameters = policy.input = torch::kFloat64;
   } else if (name == "fp16") {
     policy.autocast = torch::kHalf;
     policy.loss_scaling = true;
@@ -54,26 +60,9 @@ Json read_switches(torch::Device device) {
           {"deterministic", context.deterministicAlgorithms()}};
 }
 
-AutocastScope::AutocastScope(torch::Device device, std::optional<torch::Dtype> dtype)
-    : device_(device.type()), active_(dtype.has_value()) {
-  if (!active_) return;
-  was_enabled_ = at::autocast::is_autocast_enabled(device_);
-  was_dtype_ = at::autocast::get_autocast_dtype(device_);
-  at::autocast::set_autocast_enabled(device_, true);
-  at::autocast::set_autocast_dtype(device_, *dtype);
-  at::autocast::increment_nesting();
-}
-
-AutocastScope::~AutocastScope() {
-  if (!active_) return;
-  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
-  at::autocast::set_autocast_enabled(device_, was_enabled_);
-  at::autocast::set_autocast_dtype(device_, was_dtype_);
-}
-
 LossScaler::LossScaler(torch::Device device) {
   const auto options = torch::TensorOptions().device(device).dtype(torch::kFloat32);
-  scale_ = torch::full({1}, 65536.0, options);
+  scale_ = torch::full({1}, initial_loss_scale, options);
   growth_ = torch::zeros({1}, options.dtype(torch::kInt32));
   found_inf_ = torch::zeros({1}, options);
   one_ = torch::ones({1}, options);
@@ -82,6 +71,11 @@ LossScaler::LossScaler(torch::Device device) {
 void LossScaler::inspect(std::vector<torch::Tensor>& gradients) {
   found_inf_.zero_();
   at::_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf_, one_);
+}
+
+void LossScaler::restart() {
+  scale_.fill_(initial_loss_scale);
+  growth_.zero_();
 }
 
 void LossScaler::update() {

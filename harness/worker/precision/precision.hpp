@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "contract/json_io.hpp"
+#include "workloads/autocast.hpp"
 
 namespace stepgauge::worker {
+
+inline constexpr double initial_loss_scale = 65536;  ///< as torch.amp.GradScaler
 
 struct PrecisionPolicy {
   std::string name;
@@ -18,10 +21,11 @@ struct PrecisionPolicy {
   std::optional<torch::Dtype> autocast;       ///< type of autocast regions
   bool loss_scaling = false;
   bool tf32 = false;
+  bool fp8 = false, fp8_delayed = false;
 };
 
-/// fp32, tf32, bf16 (autocast), bf16_pure, fp16 (autocast + loss scaling). Throws UnsupportedCell: tf32 on
-/// CPU.
+/// fp32, tf32, bf16 (autocast), bf16_pure, fp16 (autocast + loss scaling), fp8 and fp8_delayed (bf16_pure with matrix
+/// products in fp8); fp64 for references. Throws UnsupportedCell: tf32 on CPU.
 PrecisionPolicy make_precision_policy(const std::string& name, torch::Device device);
 
 /// Sets matmul and convolution TF32 and cuDNN's autotuner. Throws UnsupportedCell for an override in the
@@ -31,21 +35,6 @@ void apply_switches(const PrecisionPolicy& policy, torch::Device device);
 /// The switches as the libraries report them now.
 Json read_switches(torch::Device device);
 
-/// Autocast for one scope; restores what was there and clears the cast cache at the outermost one.
-class AutocastScope {
- public:
-  AutocastScope(torch::Device device, std::optional<torch::Dtype> dtype);
-  ~AutocastScope();
-  AutocastScope(const AutocastScope&) = delete;
-  AutocastScope& operator=(const AutocastScope&) = delete;
-
- private:
-  torch::DeviceType device_;
-  bool active_;
-  bool was_enabled_ = false;
-  at::ScalarType was_dtype_ = at::kFloat;
-};
-
 /// Dynamic loss scaling as torch.amp.GradScaler does it for fused optimizers, without a host synchronisation.
 class LossScaler {
  public:
@@ -54,6 +43,7 @@ class LossScaler {
   /// Looks for infinities in the scaled gradients; the fused optimizer then unscales, or skips the step.
   void inspect(std::vector<torch::Tensor>& gradients);
   void update();
+  void restart();  ///< as before the first step, in place
   const torch::Tensor& factor() const { return scale_; }
   const torch::Tensor& found_inf() const { return found_inf_; }
 

@@ -22,6 +22,7 @@ class TracedPass final : public StepMarks {
   void start(std::size_t steps);
   void begin_step(std::size_t index);  ///< also once behind the last step
   void phase(const char* name) override;
+  bool in_device_order() const override { return device_tracer_ != nullptr && recorded(); }
   void stop(std::vector<double> step_ms);
 
   bool recorded() const { return absent_.empty(); }

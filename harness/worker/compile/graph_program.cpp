@@ -1,0 +1,87 @@
+#include "worker/compile/graph_program.hpp"
+
+#include <chrono>
+
+namespace stepgauge::worker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int eager_steps = 12;  ///< DDP's Reducer records events in its first ten; eleven at least, says PyTorch
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+GraphProgram::GraphProgram(const Cell& cell, const workloads::Workload& workload, DeviceRoom& room, int rank)
+    : EagerProgram(cell, workload, room, rank),
+      room_(room),
+      mode_(cell.compile),
+      whole_(cell.compile == "cuda_graph") {}
+
+void GraphProgram::prepare() {
+  auto start = Clock::now();
+  for (int i = 0; i < eager_steps; ++i) EagerProgram::step();
+  room_.synchronize();
+  warmup_s_ = seconds_since(start);
+  start = Clock::now();
+  plain_ = capture();
+  capture_s_ = seconds_since(start);
+  restart();
+}
+
+GraphProgram::Captured GraphProgram::capture() {
+  Captured out;
+  out.graph = room_.make_graph();
+  room_.synchronize();
+  out.graph->capture([&] {
+    out.loss = training_.forward_backward(mark_);
+    if (whole_) training_.optimizer_step(mark_);
+  });
+  return out;
+}
+
+torch::Tensor GraphProgram::step() {
+  training_.next_batch(mark_);
+  const bool in_order = marks() != nullptr && marks()->in_device_order();
+  auto& captured = in_order ? marked_ : plain_;
+  if (!in_order) mark("replay");
+  captured.graph->replay();
+  if (!whole_) training_.optimizer_step(mark_);
+  return captured.loss;
+}
+
+void GraphProgram::set_marks(StepMarks* marks) {
+  EagerProgram::set_marks(marks);
+  if (marks != nullptr && marks->in_device_order() && marked_.graph == nullptr) marked_ = capture();
+}
+
+Json GraphProgram::compile_report() const {
+  return {{"mode", mode_},
+          {"options", Json::object()},
+          {"captures", 1},
+          {"captures_late", 0},
+          {"graph_breaks", Json::array()},
+          {"recompiles", Json::array()},
+          {"stages_s", {{"warmup", warmup_s_}, {"capture", capture_s_}}},
+          {"compile_s", warmup_s_ + capture_s_},
+          {"graph_nodes", plain_.graph ? plain_.graph->node_kinds().at("all") : 0}};
+}
+
+Json GraphProgram::ir_census() {
+  auto kinds = plain_.graph->node_kinds();
+  const auto all = kinds.at("all");
+  kinds.erase("all");
+  return Json::array(
+      {{{"ir", "cuda_graph"},
+        {"nodes", all},
+        {"kinds", kinds},
+        {"memory_mib", nullptr},
+        {"rss_mib", nullptr},
+        {"seconds", capture_s_},
+        {"method", "nodes of the captured graph by kind (cudaGraphGetNodes); its pools are graph_pools"}}});
+}
+
+}  // namespace stepgauge::worker

@@ -1,0 +1,32 @@
+#include "worker/data_source.hpp"
+
+namespace stepgauge::worker {
+
+torch::Generator make_generator(torch::Device device, std::uint64_t seed) {
+  auto generator = at::globalContext().defaultGenerator(device).clone();
+  generator.set_current_seed(seed);
+  return generator;
+}
+
+DataSource::DataSource(const Cell& cell, const workloads::Workload& workload, torch::Device device, torch::Dtype dtype,
+                       int rank, std::uint64_t stream)
+    : workload_(workload),
+      batch_(cell.batch),
+      device_(device),
+      dtype_(dtype),
+      channels_last_(cell.memory_format == "channels_last"),
+      generator_(make_generator(
+          device, static_cast<std::uint64_t>(cell.seed) * 1000003 + stream + static_cast<std::uint64_t>(rank))) {}
+
+workloads::Batch DataSource::draw() {
+  auto out = workload_.make_batch(batch_, device_, dtype_, generator_);
+  if (channels_last_ && out.input.dim() == 4) out.input = out.input.contiguous(at::MemoryFormat::ChannelsLast);
+  return out;
+}
+
+workloads::Batch converted(const workloads::Batch& batch, torch::Dtype dtype) {
+  if (!batch.input.is_floating_point()) return batch;
+  return {batch.input.to(dtype), batch.target};
+}
+
+}  // namespace stepgauge::worker

@@ -1,0 +1,130 @@
+#include "worker/parity/parity.hpp"
+
+#include <cmath>
+
+#include "worker/data_source.hpp"
+#include "worker/eager_program.hpp"
+
+namespace stepgauge::worker {
+namespace {
+
+constexpr std::int64_t sample_elements = 4096;
+constexpr std::uint64_t data_stream = 7919;  ///< batches of their own, not those of the measured steps
+// A double precision step beyond this would take longer than all that it checks.
+constexpr double fp64_flops = 2e12;
+
+/// Every n-th element, at most sample_elements of them, as a copy on the device in fp32 (fp64 stays).
+torch::Tensor strided_sample(const torch::Tensor& tensor) {
+  const auto flat = tensor.detach().contiguous().flatten();
+  const auto step = std::max<std::int64_t>(1, (flat.numel() + sample_elements - 1) / sample_elements);
+  const auto taken = flat.slice(0, 0, flat.numel(), step);
+  return taken.to(taken.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat32, false, /*copy=*/true);
+}
+
+std::vector<double> on_host(const torch::Tensor& tensor) {
+  const auto host = tensor.to(torch::kCPU, torch::kDouble).contiguous();
+  return {host.data_ptr<double>(), host.data_ptr<double>() + host.numel()};
+}
+
+std::vector<torch::Tensor> samples_of(const NamedTensors& parameters) {
+  std::vector<torch::Tensor> out;
+  for (const auto& [name, parameter] : parameters) out.push_back(strided_sample(parameter));
+  return out;
+}
+
+class Reference {
+ public:
+  Reference(const Cell& cell, const workloads::Workload& workload, DeviceRoom& room, int rank, RankGroup* group)
+      : cell_(cell), workload_(workload), room_(room), rank_(rank), group_(group) {}
+
+  /// The eager program of the cell in `precision`, which may be "fp64" too.
+  Trajectory run(const std::string& precision, const std::vector<workloads::Batch>& batches) const {
+    auto cell = cell_;
+    cell.compile = "eager";
+    cell.checkpointing = "none";
+    cell.perturb = {};
+    cell.precision = precision;
+    cell.input = "fixed";
+    EagerProgram program(cell, workload_, room_, rank_);
+    at::globalContext().setBenchmarkCuDNN(false);  // a search for the fastest algorithm is not worth three steps
+    if (group_ != nullptr) program.wrap(*group_);
+    // The weights that the cell's program started from, as its own type rounded them.
+    const auto type_of_cell = make_precision_policy(cell_.precision, room_.device()).parameters;
+    program.restart_from(*build_model(cell_, workload_, room_.device(), type_of_cell));
+    std::vector<workloads::Batch> typed;
+    const auto type = make_precision_policy(precision, room_.device()).input;
+    for (const auto& batch : batches) typed.push_back(converted(batch, type));
+    return follow(program, typed, make_precision_policy(precision, room_.device()).loss_scaling);
+  }
+
+ private:
+  const Cell& cell_;
+  const workloads::Workload& workload_;
+  DeviceRoom& room_;
+  int rank_;
+  RankGroup* group_;
+};
+
+}  // namespace
+
+Trajectory follow(StepProgram& program, const std::vector<workloads::Batch>& batches, bool loss_scaling) {
+  Trajectory out;
+  std::vector<torch::Tensor> losses, before = samples_of(program.parameters()), gradients;
+  torch::Tensor norm;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    program.set_batch(batches[i]);
+    losses.push_back(program.step().clone());
+    if (i > 0) continue;
+    std::vector<torch::Tensor> norms;
+    for (const auto& [name, parameter] : program.parameters()) {
+      const auto gradient = parameter.grad();
+      if (!gradient.defined()) throw std::runtime_error("parameter " + name + " has no gradient after a step");
+      gradients.push_back(strided_sample(gradient));
+      norms.push_back(at::linalg_vector_norm(
+          gradient, 2, {}, false, gradient.scalar_type() == torch::kDouble ? torch::kDouble : torch::kFloat32));
+    }
+    norm = at::stack(norms).norm();
+  }
+  // The fused optimizer unscales where it reads: what it leaves behind is still scaled.
+  const double scale = loss_scaling ? initial_loss_scale : 1;
+  for (const auto& loss : losses) out.losses.push_back(loss.item<double>());
+  out.gradient_norm = norm.item<double>() / scale;
+  const auto parameters = program.parameters();
+  const auto after = samples_of(parameters);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    auto gradient = on_host(gradients[i]);
+    for (auto& value : gradient) value /= scale;
+    out.samples.push_back({parameters[i].first, std::move(gradient), on_host(after[i].sub(before[i]))});
+  }
+  return out;
+}
+
+Json check_parity(std::unique_ptr<StepProgram> program, const Cell& cell, const workloads::Workload& workload,
+                  DeviceRoom& room, int rank, RankGroup* group) {
+  const auto policy = make_precision_policy(cell.precision, room.device());
+  DataSource source(cell, workload, room.device(), torch::kFloat32, rank, data_stream);
+  std::vector<workloads::Batch> batches, typed;
+  for (std::int64_t i = 0; i < cell.measure.parity_steps; ++i) {
+    batches.push_back(source.draw());
+    typed.push_back(converted(batches.back(), policy.input));
+  }
+  program->restart();
+  const auto value = follow(*program, typed, policy.loss_scaling);
+  program.reset();
+  room.synchronize();
+  room.release_cache();
+  const Reference reference(cell, workload, room, rank, group);
+  const std::string best = workload.flops(cell.batch).per_step <= fp64_flops ? "fp64" : "fp32";
+  try {
+    const auto expected = reference.run(best, batches);
+    room.release_cache();
+    const auto spread = cell.precision == best ? expected : reference.run(cell.precision, batches);
+    auto out = compare_trajectories(value, spread, expected, cell.precision);
+    out["reference"] = "eager " + best;
+    return out;
+  } catch (const c10::OutOfMemoryError&) {
+    return {{"absent", "the eager " + best + " reference does not fit into the device's memory"}};
+  }
+}
+
+}  // namespace stepgauge::worker

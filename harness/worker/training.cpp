@@ -1,0 +1,152 @@
+#include "worker/training.hpp"
+
+namespace stepgauge::worker {
+namespace {
+
+using workloads::AutocastScope;
+
+/// Four-dimensional weights in channels_last, as Module.to(memory_format=...) does in Python.
+void to_channels_last(torch::nn::Module& model) {
+  const torch::NoGradGuard no_grad;
+  for (auto& parameter : model.parameters()) {
+    if (parameter.dim() == 4) parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
+  }
+}
+
+workloads::RecomputePolicy recompute_policy(const Cell& cell) {
+  const auto asked = checkpointing_of(cell.checkpointing);
+  if (asked.policy == Checkpointing::Policy::none || cell.perturb.wrong == "no_recompute") return {};
+  return {asked.every, asked.reentrant};
+}
+
+template <typename Items>
+NamedTensors named(const Items& items) {
+  NamedTensors out;
+  for (const auto& item : items) out.emplace_back(item.key(), item.value());
+  return out;
+}
+
+}  // namespace
+
+NamedTensors named_parameters(const torch::nn::Module& model) {
+  return named(model.named_parameters());
+}
+NamedTensors named_buffers(const torch::nn::Module& model) {
+  return named(model.named_buffers());
+}
+
+std::shared_ptr<workloads::Model> build_model(const Cell& cell, const workloads::Workload& workload,
+                                              torch::Device device, torch::Dtype dtype) {
+  auto model = workload.build(torch::TensorOptions().device(device).dtype(dtype),
+                              make_generator(device, static_cast<std::uint64_t>(cell.seed)));
+  model->train();
+  if (cell.memory_format == "channels_last") to_channels_last(*model);
+  return model;
+}
+
+Training::Training(const Cell& cell, const workloads::Workload& workload, DeviceRoom& room, int rank)
+    : cell_(cell),
+      workload_(workload),
+      device_(room.device()),
+      policy_(make_precision_policy(cell.precision, device_)),
+      data_(cell, workload, device_, policy_.input, rank) {
+  apply_switches(policy_, device_);
+  model_ = build_model(cell_, workload_, device_, policy_.parameters);
+  model_->recomputation().set_policy(recompute_policy(cell_));
+  batch_ = data_.draw();
+  optimizer_ = make_optimizer(cell.optimizer, model_->parameters());
+  if (policy_.loss_scaling) scaler_ = std::make_unique<LossScaler>(device_);
+  loss_ = [this](const workloads::Batch& batch) {
+    const AutocastScope autocast(device_, policy_.autocast);
+    return model_->loss(batch);
+  };
+}
+
+void Training::wrap(RankGroup& group) {
+  parallel_ = std::make_unique<DataParallel>(named_parameters(*model_), model_->buffers(), group.group(), cell_.ddp);
+}
+
+void Training::next_batch(const Mark& mark) {
+  if (cell_.input != "fresh") return;
+  mark("input");
+  set_batch(data_.draw());
+}
+
+torch::Tensor Training::forward_backward(const Mark& mark) {
+  mark("forward");
+  model_->recomputation().begin_step();
+  const bool no_backward = backward_left_out();
+  if (!no_backward) optimizer_->clear_gradients();
+  if (parallel_ && !no_backward) parallel_->before_forward();
+  const auto loss = loss_(batch_);
+  mark("backward");
+  if (no_backward) return loss.detach();
+  auto root = scaler_ ? scaler_->scale(loss) : loss;
+  if (parallel_) root = parallel_->before_backward(root);
+  root.backward();
+  return loss.detach();
+}
+
+/// The planted fault `skip_backward`: from the third step on, the gradients of the second are used again.
+bool Training::backward_left_out() {
+  return cell_.perturb.wrong == "skip_backward" && steps_++ >= 2;
+}
+
+void Training::optimizer_step(const Mark& mark) {
+  mark("optimizer");
+  optimizer_->step(scaler_.get());
+}
+
+void Training::set_batch(const workloads::Batch& batch) {
+  if (batches_++ > 0 && cell_.perturb.wrong == "stale_input") return;
+  const torch::NoGradGuard no_grad;
+  batch_.input.copy_(batch.input);
+  batch_.target.copy_(batch.target);
+}
+
+void Training::restart() {
+  restart_from(*build_model(cell_, workload_, device_, policy_.parameters));
+}
+
+void Training::restart_from(const workloads::Model& initial) {
+  const torch::NoGradGuard no_grad;
+  auto to = model_->parameters(), from = initial.parameters();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
+  auto buffers = model_->buffers(), clean = initial.buffers();
+  for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(clean[i]);
+  optimizer_->restart();
+  if (scaler_) scaler_->restart();
+  steps_ = 0;
+}
+
+NamedTensors Training::parameters() const {
+  return named_parameters(*model_);
+}
+
+std::vector<std::int64_t> Training::bucket_bytes() const {
+  return parallel_ ? parallel_->bucket_bytes() : std::vector<std::int64_t>{};
+}
+
+Json Training::settings() const {
+  return program_settings(cell_, policy_, device_, model_->parameters().front(), batch_.input, bucket_bytes());
+}
+
+Json program_settings(const Cell& cell, const PrecisionPolicy& policy, torch::Device device,
+                      const torch::Tensor& parameter, const torch::Tensor& input,
+                      const std::vector<std::int64_t>& bucket_bytes) {
+  Json used{{"parameter_type", c10::toString(parameter.scalar_type())},
+            {"gradient_type",
+             parameter.grad().defined() ? Json(c10::toString(parameter.grad().scalar_type())) : Json(nullptr)},
+            {"input_type", c10::toString(input.scalar_type())},
+            {"switches", read_switches(device)}};
+  if (input.dim() == 4)
+    used["memory_format"] = input.is_contiguous(at::MemoryFormat::ChannelsLast) ? "channels_last" : "contiguous";
+  if (!bucket_bytes.empty()) used["bucket_bytes"] = bucket_bytes;
+  Json set{{"autocast", policy.autocast ? Json(c10::toString(*policy.autocast)) : Json(nullptr)},
+           {"tf32", policy.tf32},
+           {"loss_scaling", policy.loss_scaling}};
+  Json asked{{"precision", cell.precision}, {"memory_format", cell.memory_format}, {"transport", cell.ddp.transport}};
+  return {{"asked", asked}, {"set", set}, {"used", used}};
+}
+
+}  // namespace stepgauge::worker
