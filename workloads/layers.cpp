@@ -45,7 +45,7 @@ Linear::Linear(torch::Tensor weight, torch::Tensor bias) {
 }
 
 torch::Tensor Linear::forward(const torch::Tensor& x) const {
-  return at::linear(x, weight_, bias_);
+  return fp8_ ? fp8_linear(x, weight_, fp8_) : at::linear(x, weight_, bias_);
 }
 
 Conv2d::Conv2d(int64_t in, int64_t out, int64_t kernel, int64_t stride, const ParameterFactory& make)

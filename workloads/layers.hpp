@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/fp8.hpp"
+
 namespace stepgauge::workloads {
 
 /// Where, in which type and from which generator parameters are made.
@@ -34,8 +36,14 @@ class Linear : public torch::nn::Module {
   Linear(torch::Tensor weight, torch::Tensor bias);
   torch::Tensor forward(const torch::Tensor& x) const;
 
+  /// Products in fp8 from now on. For layers without bias.
+  void use_fp8(std::shared_ptr<Fp8Scaling> scaling) { fp8_ = std::move(scaling); }
+  const std::shared_ptr<Fp8Scaling>& fp8() const { return fp8_; }
+  const torch::Tensor& weight() const { return weight_; }
+
  private:
   torch::Tensor weight_, bias_;
+  std::shared_ptr<Fp8Scaling> fp8_;
 };
 
 /// Square convolution without bias; weight [out, in, kernel, kernel] ~ N(0, 2 / (kernel^2 out)), that is

@@ -1,29 +1,119 @@
-// stepgauge report RESULTS: the table of a run or a baseline, again.
+// stepgauge report RESULTS: the tables of a run or a baseline, again, or beside what the article claims.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
 #include "cli/commands.hpp"
 #include "cli/result_output.hpp"
+#include "graph/view.hpp"
+#include "report/article.hpp"
+#include "report/baseline_table.hpp"
+#include "store/baseline.hpp"
 #include "store/load.hpp"
+#include "store/run_folder.hpp"
 
 namespace stepgauge::cli {
 namespace {
 
+constexpr std::size_t shown_breaks = 3;
+
 struct ReportOptions {
   std::string source;
   std::string baselines = "results/baselines";
-  bool json = false;
+  std::string article, out;
+  bool json = false, markdown = false;
 };
+
+report::SnapshotCounts counts_of(const graph::Snapshot& snapshot) {
+  report::SnapshotCounts out;
+  for (const auto& region : snapshot.regions) {
+    ++out.regions;
+    out.nodes += region.nodes.size();
+    for (const auto& node : region.nodes) {
+      out.calls += graph::is_call(node);
+      out.placed += graph::is_call(node) && !node.place.file.empty();
+    }
+    if (!region.ended.starts_with("graph break")) continue;
+    if (++out.breaks <= shown_breaks)
+      out.first_breaks.push_back(
+          fmt::format("{} in {}:{}, {}", region.ended, region.kind, region.name, graph::place_text(region.place)));
+  }
+  return out;
+}
+
+/// Of the last ok launch of each cell that left some.
+report::SnapshotsByCell snapshots_of(const ResultSet& results, const std::filesystem::path& folder) {
+  report::SnapshotsByCell out;
+  for (const auto& cell : results.cells) {
+    for (const auto& launch : cell.launches) {
+      const auto evidence = launch.detail.find("evidence");
+      if (launch.status != Status::ok || evidence == launch.detail.end() || !evidence->is_object()) continue;
+      const auto file = folder / evidence->value("folder", "") / "rank0.graphs.json";
+      if (std::filesystem::exists(file)) out[cell.cell.id] = counts_of(graph::read_snapshot(file.string()));
+    }
+  }
+  return out;
+}
+
+/// What measured and what it left, as far as the source still knows.
+report::TableSource source_of(const ResultSet& results, const std::string& source) {
+  if (std::filesystem::is_directory(source))
+    return {store::RunFolder::open(source).info().command, results.name, snapshots_of(results, source)};
+  if (std::filesystem::exists(source)) {
+    const auto baseline = store::load(source);
+    return {baseline.command, baseline.source, {}};
+  }
+  return {{}, results.name, {}};
+}
+
+std::string text_of(const ResultSet& results, const ReportOptions& options) {
+  const auto source = source_of(results, options.source);
+  if (options.article.empty()) return report::baseline_markdown(results, source);
+  return options.markdown ? report::article_markdown(results, options.article, source.snapshots)
+                          : report::article_text(results, options.article, source.snapshots, terminal_style());
+}
+
+void show(const ReportOptions& options) {
+  const auto results = store::load_result_set(options.source, {options.baselines, ""});
+  if (options.json || (!options.markdown && options.article.empty() && options.out.empty())) {
+    show_results(results, options.source, options.json);
+    return;
+  }
+  const auto text = text_of(results, options);
+  if (options.out.empty()) {
+    fmt::print("{}", text);
+    return;
+  }
+  write_text_file(options.out, text);
+  fmt::print("wrote {}\n", options.out);
+}
 
 }  // namespace
 
 void add_report(Program& program) {
   auto options = std::make_shared<ReportOptions>();
-  auto* command = program.app.add_subcommand("report", "the table of a run or a baseline");
+  auto* command = program.app.add_subcommand("report", "the tables of a run or a baseline");
   command->add_option("results", options->source, "run folder, baseline:SUITE[@MACHINE], baseline file, or REV:PATH")
       ->required();
   command->add_option("--baselines", options->baselines, "folder of the baselines")->capture_default_str();
-  command->add_flag("--json", options->json, "JSON on standard output");
-  command->footer("Example: stepgauge report runs/a");
+  auto* json = command->add_flag("--json", options->json, "JSON on standard output");
+  command
+      ->add_option(
+          "--article", options->article,
+          fmt::format("what the article claims beside what was measured: {}", fmt::join(report::article_rows(), ", ")))
+      ->excludes(json);
+  command->add_flag("--markdown", options->markdown, "Markdown, with the tables of compile modes or the article")
+      ->excludes(json);
+  command->add_option("--out", options->out, "file to write the Markdown to")->excludes(json);
+  command->footer(
+      "Examples:\n"
+      "  stepgauge report runs/a\n"
+      "  stepgauge report runs/a01 --article A1\n"
+      "  stepgauge report runs/a01 --out results/tables/a01_compile_modes.md");
   command->callback([options] {
-    show_results(store::load_result_set(options->source, {options->baselines, ""}), options->source, options->json);
+    options->markdown = options->markdown || !options->out.empty();
+    show(*options);
   });
 }
 

@@ -35,7 +35,8 @@ struct CellDdp {
 
 /// Options of a compile mode; a document holds those that differ from these.
 struct CellCompileOptions {
-  std::string executor = "profiling";  ///< torchscript: "profiling" or "simple" (no profiling, no fusion)
+  std::string executor = "profiling";  ///< torchscript: "profiling" (profiles, differentiates and fuses) or "simple"
+                                       ///< (runs the graph as it is; the gradients are autograd's)
   bool fullgraph = false;              ///< compile.*: a graph break is an error
   std::string dynamic = "auto";        ///< compile.*: "auto" (dynamic shapes after a second one), "on", "off"
   bool ddp_optimizer = true;           ///< compile.*: graphs are split at DDP's buckets

@@ -37,18 +37,10 @@ std::string region_name(const Region& region) {
   return region.kind + ":" + region.name;
 }
 
-/// Behind a graph break Dynamo goes on in "torch_dynamo_resume_in_forward_at_12", which is still forward.
-std::string function_of(const Node& node) {
-  constexpr std::string_view resumed = "torch_dynamo_resume_in_";
-  const auto& name = node.place.function;
-  const auto at = name.rfind("_at_");
-  if (!name.starts_with(resumed) || at == std::string::npos || at < resumed.size()) return name;
-  return name.substr(resumed.size(), at - resumed.size());
-}
-
 /// Without the line: what is left when a source file was edited.
 std::string loose_key(const Region& region, const Node& node) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}", stage_of(region), node.op, node.target, function_of(node), shape_text(node));
+  return fmt::format("{}\n{}\n{}\n{}\n{}", stage_of(region), node.op, node.target, own_function(node.place),
+                     shape_text(node));
 }
 
 std::string exact_key(const Region& region, const Node& node) {
@@ -142,8 +134,8 @@ class Comparer {
     return out;
   }
 
-  /// Takes out the nodes that are where they were, then pairs those that are elsewhere. Returns what is left, by its loose
-  /// key.
+  /// Takes out the nodes that are where they were, then pairs those that are elsewhere. Returns what is left, by its
+  /// loose key.
   ByKey settle(ByKey& found, bool other_line) {
     ByKey left;
     for (auto& [key, alike] : found) {

@@ -16,7 +16,7 @@ enum class Change : std::uint8_t { appeared, vanished, moved };
 struct NodeChange {
   Change change = Change::appeared;
   std::string target;
-  Place place;                     ///< in B, of vanished nodes in A
+  Place place;  ///< in B, of vanished nodes in A
   std::string shape;
   std::string from, to;            ///< regions, "dynamo:0/0"; empty: there is none on that side
   std::vector<std::string> names;  ///< of the nodes: in B, of vanished ones in A
@@ -31,8 +31,8 @@ struct RegionChange {
 };
 
 struct SnapshotDiff {
-  std::string a, b;              ///< files
-  std::string mode_a, mode_b;    ///< compile modes
+  std::string a, b;            ///< files
+  std::string mode_a, mode_b;  ///< compile modes
   std::string cell_a, cell_b;
   std::vector<RegionChange> regions;
   std::vector<NodeChange> changes;  ///< moved, vanished, appeared; most nodes first
@@ -42,9 +42,9 @@ struct SnapshotDiff {
 };
 
 /// Calls are compared, not what passes in and out. Nodes match by target, source line and shape, and by number where
-/// several are alike; what is left over then by target, function and shape, whatever the line. A region's counterpart has
-/// its name, kind and function, else the same kind and most of its nodes. aot_forward and aot_backward are one stage: what is
-/// recomputed in backward moves there or appears there.
+/// several are alike; what is left over then by target, function and shape, whatever the line. A region's counterpart
+/// has its name, kind and function, else the same kind and most of its nodes. aot_forward and aot_backward are one
+/// stage: what is recomputed in backward moves there or appears there.
 SnapshotDiff diff(const Snapshot& a, const Snapshot& b);
 
 Json to_json(const SnapshotDiff& diff);

@@ -29,8 +29,9 @@ std::string file_in(const std::string& folder, const std::optional<int>& rank) {
     if (const auto one = rank_of(entry.path().filename().string())) found[*one] = entry.path().string();
   }
   if (found.empty())
-    throw ContractError(folder + ": no graph snapshot here (rank<N>.graphs.json); a suite asks for them with \"measure: "
-                                 "{graphs: true}\", and eager has none");
+    throw ContractError(folder +
+                        ": no graph snapshot here (rank<N>.graphs.json); a suite asks for them with \"measure: "
+                        "{graphs: true}\", and eager has none");
   if (!rank) return found.begin()->second;
   if (const auto one = found.find(*rank); one != found.end()) return one->second;
   std::vector<int> ranks;
@@ -111,8 +112,8 @@ Snapshot read_snapshot(const std::string& path, std::optional<int> rank, const S
     throw ContractError(
         fmt::format("{}: snapshot version {}, this program reads up to {}", file, version, snapshot_version));
   }
-  Snapshot out{file, optional<std::string>(value, "cell_id", "", file), optional<std::string>(value, "mode", "", file),
-               {}};
+  Snapshot out{
+      file, optional<std::string>(value, "cell_id", "", file), optional<std::string>(value, "mode", "", file), {}};
   auto nodes_left = limits.nodes;
   for (const auto& region : list_at(value, "regions", file))
     out.regions.push_back(
@@ -120,11 +121,19 @@ Snapshot read_snapshot(const std::string& path, std::optional<int> rank, const S
   return out;
 }
 
+std::string own_function(const Place& place) {
+  constexpr std::string_view resumed = "torch_dynamo_resume_in_";
+  const auto at = place.function.rfind("_at_");
+  if (!place.function.starts_with(resumed) || at == std::string::npos || at < resumed.size()) return place.function;
+  return place.function.substr(resumed.size(), at - resumed.size());
+}
+
 std::string place_text(const Place& place) {
   auto out = last_parts(place.file);
   if (!out.empty() && place.line > 0) out += fmt::format(":{}", place.line);
-  if (place.function.empty()) return out;
-  return out.empty() ? place.function : fmt::format("{} ({})", out, place.function);
+  const auto function = own_function(place);
+  if (function.empty()) return out;
+  return out.empty() ? function : fmt::format("{} ({})", out, function);
 }
 
 std::string shape_text(const Node& node) {

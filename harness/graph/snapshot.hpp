@@ -46,12 +46,16 @@ struct SnapshotLimits {
 
 inline constexpr int snapshot_version = 1;
 
-/// Reads a snapshot file, or that of a rank in a launch folder (without `rank` the lowest that there is). ContractError,
-/// which names file, region and node, for what is missing, damaged, too large, newer, or something else.
+/// Reads a snapshot file, or that of a rank in a launch folder (without `rank` the lowest that there is).
+/// ContractError, which names file, region and node, for what is missing, damaged, too large, newer, or something else.
 Snapshot read_snapshot(const std::string& path, std::optional<int> rank = std::nullopt,
                        const SnapshotLimits& limits = {});
 
-/// "twin.py:12 (forward)", with the last two parts of the file's path; "" where nothing is known.
+/// The function of the source: behind a graph break Dynamo goes on in "torch_dynamo_resume_in_forward_at_12", which is
+/// still forward.
+std::string own_function(const Place& place);
+
+/// "llama/twin.py:12 (forward)", with the last two parts of the file's path; "" where nothing is known.
 std::string place_text(const Place& place);
 
 /// "[32, 64]"; "" of no tensor.

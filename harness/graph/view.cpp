@@ -38,11 +38,11 @@ std::vector<Node> nodes_of(const Snapshot& snapshot, const std::string& wanted) 
   }
   if (found) return out;
   constexpr std::size_t most = 12;
-  const auto shown = std::vector<std::string>(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(
-                                                                                 std::min(most, known.size())));
-  throw ContractError(fmt::format("{}: no region \"{}\"{}; there are {}{}", snapshot.source, wanted,
-                                  suggestion(wanted, known), shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ", ")),
-                                  known.size() > most ? ", ..." : ""));
+  const auto shown = std::vector<std::string>(
+      known.begin(), known.begin() + static_cast<std::ptrdiff_t>(std::min(most, known.size())));
+  throw ContractError(fmt::format(
+      "{}: no region \"{}\"{}; there are {}{}", snapshot.source, wanted, suggestion(wanted, known),
+      shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ", ")), known.size() > most ? ", ..." : ""));
 }
 
 Json node_json(const Node& node) {
@@ -61,8 +61,8 @@ View view(const Snapshot& snapshot, const ViewOptions& options) {
   View out{snapshot.source, snapshot.cell_id, snapshot.mode, {}, targets_of(snapshot), 0, {}};
   for (const auto& region : snapshot.regions) {
     const auto calls = std::count_if(region.nodes.begin(), region.nodes.end(), is_call);
-    out.regions.push_back({region.name, region.kind, region.place, region.ended, region.nodes.size(),
-                           static_cast<std::size_t>(calls)});
+    out.regions.push_back(
+        {region.name, region.kind, region.place, region.ended, region.nodes.size(), static_cast<std::size_t>(calls)});
   }
   out.other_targets = out.targets.size() - std::min(options.top, out.targets.size());
   out.targets.resize(std::min(options.top, out.targets.size()));
@@ -88,8 +88,8 @@ Json to_json(const View& view) {
   for (const auto& one : view.targets)
     targets.push_back({{"kind", one.kind}, {"target", one.target}, {"count", one.count}});
   for (const auto& node : view.nodes) nodes.push_back(node_json(node));
-  return {{"source", view.source},   {"cell_id", view.cell_id}, {"mode", view.mode},
-          {"regions", regions},      {"targets", targets},      {"other_targets", view.other_targets},
+  return {{"source", view.source}, {"cell_id", view.cell_id}, {"mode", view.mode},
+          {"regions", regions},    {"targets", targets},      {"other_targets", view.other_targets},
           {"nodes", nodes}};
 }
 

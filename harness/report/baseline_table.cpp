@@ -8,7 +8,9 @@
 
 #include "report/detail/cell_summary.hpp"
 #include "report/detail/escape.hpp"
+#include "report/detail/machine_text.hpp"
 #include "report/detail/number.hpp"
+#include "report/mode_tables.hpp"
 
 namespace stepgauge::report {
 namespace {
@@ -41,22 +43,6 @@ std::string command_text(const std::vector<std::string>& command) {
   }
   const std::string fence(longest + 1, '`');
   return longest == 0 ? fence + text + fence : fence + " " + text + " " + fence;
-}
-
-std::string machine_text(const Json& fingerprint) {
-  std::string out;
-  for (const auto& gpu : fingerprint.value("gpus", Json::array())) {
-    out += fmt::format("{}{} x {} ({} GiB)", out.empty() ? "" : ", ", gpu.value("count", 0),
-                       gpu.value("model", std::string()), gpu.value("memory_gib", 0));
-  }
-  const auto links = fingerprint.value("links", Json::object());
-  for (const auto& [kind, pairs] : links.items()) {
-    out += fmt::format(", {} ({} pair{})", kind, pairs.dump(), pairs == 1 ? "" : "s");
-  }
-  const auto cpu = fingerprint.value("cpu", Json::object());
-  if (cpu.empty()) return out.empty() ? "unknown" : out;
-  return out + fmt::format("{}{}, {} cores", out.empty() ? "" : "; ", cpu.value("model", std::string()),
-                           cpu.value("cores", 0));
 }
 
 /// Versions as the ranks loaded them: every value seen in any ok launch.
@@ -104,11 +90,16 @@ std::string baseline_markdown(const ResultSet& results, const TableSource& sourc
   std::string out = fmt::format("# {}\n\n", markdown(results.suite));
   if (!source.command.empty()) out += fmt::format("- Command: {}\n", command_text(source.command));
   if (!source.run.empty()) out += fmt::format("- Run: {}\n", markdown(source.run));
-  out += fmt::format("- Machine: {}\n", markdown(machine_text(results.fingerprint)));
+  out += fmt::format("- Machine: {}\n", markdown(detail::machine_text(results.fingerprint)));
   out += fmt::format("- Versions: {}\n", markdown(versions_text(results)));
   out += fmt::format("- Date: {}\n\n", markdown(results.created_at));
   out += "Medians over the ok launches; cv: spread of the step time between launches.\n";
   for (const auto& [unit, cells] : detail::summaries_by_unit(results)) out += "\n" + table_text(cells, unit);
+  if (const auto row = article_row_of_suite(results.suite); !row.empty()) {
+    out += "\n" + article_markdown(results, row, source.snapshots);
+  } else if (!mode_tables(results).empty()) {
+    out += mode_tables_markdown(results);
+  }
   if (!results.skipped.empty()) out += "\nNot launched:\n\n";
   for (const auto& cell : results.skipped) {
     out += fmt::format("- {}: {}{}{}\n", markdown(cell.id), to_string(cell.status), cell.reason.empty() ? "" : ": ",

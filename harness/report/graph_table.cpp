@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "report/detail/escape.hpp"
 #include "report/detail/table.hpp"
@@ -46,18 +47,20 @@ std::string regions_text(const graph::View& view, const Style& style) {
     const auto& region = view.regions[i];
     const bool broken = region.ended.starts_with("graph break");
     table.add({printable(region.kind + ":" + region.name), std::to_string(region.nodes), std::to_string(region.calls),
-               shortened(graph::place_text(region.place), place_columns), broken ? "graph break" : shortened(region.ended, 16)},
+               shortened(graph::place_text(region.place), place_columns),
+               broken ? "graph break" : shortened(region.ended, 16)},
               broken ? Color::yellow : Color::none);
   }
   return table.text(style) + more(view.regions.size(), shown, "regions");
 }
 
-/// Why regions ended, in full.
+/// Why regions ended, in full; once for what was captured and what was made of it.
 std::string breaks_text(const graph::View& view, const Style& style) {
   std::string out;
-  std::size_t shown = 0;
+  std::set<std::pair<std::string, std::string>> shown;
   for (const auto& region : view.regions) {
-    if (!region.ended.starts_with("graph break") || ++shown > most_regions) continue;
+    if (!region.ended.starts_with("graph break") || shown.size() > most_regions) continue;
+    if (!shown.emplace(region.name, region.ended).second) continue;
     out += detail::wrap(fmt::format("{}:{} ended at a {}", printable(region.kind), printable(region.name),
                                     printable(region.ended)),
                         style.width, 2) +
@@ -69,9 +72,11 @@ std::string breaks_text(const graph::View& view, const Style& style) {
 std::string targets_text(const graph::View& view, const Style& style) {
   if (view.targets.empty()) return "";
   detail::Table table({{"target", true}, {"graph", true}, {"nodes"}});
-  for (const auto& one : view.targets) table.add({printable(one.target), printable(one.kind), std::to_string(one.count)});
+  for (const auto& one : view.targets)
+    table.add({printable(one.target), printable(one.kind), std::to_string(one.count)});
   return "\nWhat is called most\n" + table.text(style) +
-         (view.other_targets > 0 ? fmt::format("... and {} (--top)\n", plural(view.other_targets, "other target")) : "");
+         (view.other_targets > 0 ? fmt::format("... and {} (--top)\n", plural(view.other_targets, "other target"))
+                                 : "");
 }
 
 std::string nodes_text(const graph::View& view, const Style& style) {
@@ -93,8 +98,7 @@ std::string sides(std::size_t a, std::size_t b) {
 std::string region_names(const graph::RegionChange& region) {
   if (region.in_a.empty()) return "+ " + printable(region.in_b);
   if (region.in_b.empty()) return "- " + printable(region.in_a);
-  return region.in_a == region.in_b ? printable(region.in_a)
-                                    : printable(region.in_a) + " -> " + printable(region.in_b);
+  return region.in_a == region.in_b ? printable(region.in_a) : printable(region.in_a) + " -> " + printable(region.in_b);
 }
 
 std::string diff_regions_text(const graph::SnapshotDiff& diff, const Style& style) {
@@ -107,9 +111,9 @@ std::string diff_regions_text(const graph::SnapshotDiff& diff, const Style& styl
                shortened(graph::place_text(region.place), place_columns)});
     if (region.ended_a == region.ended_b) continue;
     const auto text = [](const std::string& ended) { return ended.empty() ? std::string("-") : printable(ended); };
-    ends += detail::wrap(fmt::format("{} ended: {} -> {}", region_names(region), text(region.ended_a),
-                                     text(region.ended_b)),
-                         style.width, 2) +
+    ends += detail::wrap(
+                fmt::format("{} ended: {} -> {}", region_names(region), text(region.ended_a), text(region.ended_b)),
+                style.width, 2) +
             "\n";
   }
   return table.text(style) + more(diff.regions.size(), shown, "regions") + ends;
@@ -138,13 +142,12 @@ std::string changes_text(const graph::SnapshotDiff& diff, std::size_t top, const
     const auto color = change.change == graph::Change::moved      ? Color::yellow
                        : change.change == graph::Change::vanished ? Color::red
                                                                   : Color::green;
-    out += detail::wrap(fmt::format("{} {} x {}{}{} in {}: {}",
-                                    detail::colored(std::string(to_string(change.change)), color, style),
-                                    change.names.size(), printable(change.target),
-                                    change.shape.empty() ? "" : " " + printable(change.shape),
-                                    place.empty() ? "" : " at " + printable(place), between(change),
-                                    names_text(change.names)),
-                        style.width, 2) +
+    out += detail::wrap(
+               fmt::format("{} {} x {}{}{} in {}: {}",
+                           detail::colored(std::string(to_string(change.change)), color, style), change.names.size(),
+                           printable(change.target), change.shape.empty() ? "" : " " + printable(change.shape),
+                           place.empty() ? "" : " at " + printable(place), between(change), names_text(change.names)),
+               style.width, 2) +
            "\n";
   }
   if (diff.changes.size() > shown) out += fmt::format("... and {} more rows (--top)\n", diff.changes.size() - shown);
@@ -161,12 +164,12 @@ std::string graph_table(const graph::View& view, const Style& style) {
 }
 
 std::string graph_diff_table(const graph::SnapshotDiff& diff, std::size_t top, const Style& style) {
-  auto out = "A " + heading(diff.a, diff.mode_a, diff.cell_a, style) + "B " +
-             heading(diff.b, diff.mode_b, diff.cell_b, style);
-  out += fmt::format("\n{} the same{}, {} moved to another region, {} vanished, {} appeared\n",
-                     plural(diff.same, "node"),
-                     diff.other_line > 0 ? fmt::format(" ({} from another source line)", diff.other_line) : "",
-                     diff.moved, diff.vanished, diff.appeared);
+  auto out =
+      "A " + heading(diff.a, diff.mode_a, diff.cell_a, style) + "B " + heading(diff.b, diff.mode_b, diff.cell_b, style);
+  out +=
+      fmt::format("\n{} the same{}, {} moved to another region, {} vanished, {} appeared\n", plural(diff.same, "node"),
+                  diff.other_line > 0 ? fmt::format(" ({} from another source line)", diff.other_line) : "", diff.moved,
+                  diff.vanished, diff.appeared);
   if (!diff.regions.empty()) out += "\n" + diff_regions_text(diff, style);
   return out + changes_text(diff, top, style);
 }

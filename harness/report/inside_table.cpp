@@ -92,14 +92,25 @@ std::string work_of(const CellResults& cell) {
   return "";
 }
 
+/// Cold and warm caches are meant to end in the same program.
+std::string hash_without_cache(Cell cell) {
+  cell.cache.clear();
+  assign_identity(cell);
+  return cell.hash;
+}
+
 std::string same_work(const ResultSet& results, const Style& style) {
   std::map<std::string, std::vector<std::string>> by_work;
+  std::map<std::string, std::set<std::string>> programs;
   for (const auto& cell : results.cells) {
-    if (const auto work = work_of(cell); !work.empty()) by_work[work].push_back(detail::printable(cell.cell.id));
+    const auto work = work_of(cell);
+    if (work.empty()) continue;
+    by_work[work].push_back(detail::printable(cell.cell.id));
+    programs[work].insert(hash_without_cache(cell.cell));
   }
   std::string out;
   for (const auto& [work, ids] : by_work) {
-    if (ids.size() < 2) continue;
+    if (programs[work].size() < 2) continue;
     out += detail::wrap("  the same: " + fmt::format("{}", fmt::join(ids, " and ")), style.width, 4) + "\n";
   }
   return out.empty() ? out : "Cells that asked for different things and ran the same kernels:\n" + out;

@@ -200,14 +200,12 @@ class Summary {
 
   void memory() {
     const auto& ranks = facts_.ranks;
-    put("peak_memory", max_over(ranks, [](const RankRecord& rank) {
-          return with_pools(rank, rank.memory_steady.allocated_mib);
-        }));
+    put("peak_memory",
+        max_over(ranks, [](const RankRecord& rank) { return with_pools(rank, rank.memory_steady.allocated_mib); }));
     put("peak_memory_first_step",
         max_over(ranks, [](const RankRecord& rank) { return rank.memory_first_step.allocated_mib; }));
-    put("peak_active", max_over(ranks, [](const RankRecord& rank) {
-          return with_pools(rank, rank.memory_steady.active_mib);
-        }));
+    put("peak_active",
+        max_over(ranks, [](const RankRecord& rank) { return with_pools(rank, rank.memory_steady.active_mib); }));
     put("peak_reserved", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.reserved_mib; }));
     put("fragmentation", max_over(ranks, [](const RankRecord& rank) -> std::optional<double> {
           const auto& steady = rank.memory_steady;

@@ -99,8 +99,8 @@ class Metrics {
     put("graph_captures", largest(ranks_, compile_number("captures")), any ? silent : nothing);
     // Dynamo alone goes on behind a break and compiles again for another shape.
     const auto no_dynamo = has_compile_caches(cell_.compile) ? std::string(silent)
-                           : any ? cell_.compile + " is captured whole or not at all"
-                                 : nothing;
+                           : any                             ? cell_.compile + " is captured whole or not at all"
+                                                             : nothing;
     put("graph_breaks", largest(ranks_, [](const RankRecord& rank) { return counted(rank, "graph_breaks"); }),
         no_dynamo);
     put("recompiles", largest(ranks_, [](const RankRecord& rank) { return counted(rank, "recompiles"); }), no_dynamo);
@@ -109,16 +109,14 @@ class Metrics {
   void pools() {
     const bool captures = is_cuda_graph_mode(cell_.compile) || cell_.compile == "compile.reduce-overhead" ||
                           cell_.compile == "compile.max-autotune";
-    put("graph_pools", largest(ranks_,
-                               [](const RankRecord& rank) {
-                                 return number(part(rank, "memory_inside"), "graph_pools_mib");
-                               }),
+    put("graph_pools",
+        largest(ranks_, [](const RankRecord& rank) { return number(part(rank, "memory_inside"), "graph_pools_mib"); }),
         captures ? std::string(silent) : cell_.compile + " captures no CUDA graph");
   }
 
   void census() {
     const auto ir = main_ir(cell_.compile);
-    std::string why = ir.empty()                ? cell_.compile + " has no intermediate representation"
+    std::string why = ir.empty()                 ? cell_.compile + " has no intermediate representation"
                       : !cell_.measure.ir_census ? "no census was asked for (measure.ir_census: false)"
                                                  : silent;
     std::optional<double> nodes, memory;

@@ -54,7 +54,8 @@ Setting judge_compile(const Cell& cell, const std::vector<RankRecord>& ranks,
   if (timelines.front().dropped > 0) return out;  // what is missing may be what is looked for
   const auto launches = graph_launches(timelines.front());
   const auto steps = timelines.front().steps.size();
-  out.used = fmt::format("CUDA graphs launched {} times in {}", launches, plural(static_cast<double>(steps), "traced step"));
+  out.used =
+      fmt::format("CUDA graphs launched {} times in {}", launches, plural(static_cast<double>(steps), "traced step"));
   out.ineffective = launches == 0 && promises_graph_launches(cell.compile);
   if (out.ineffective)
     out.why = fmt::format("compile {}: no launch of a CUDA graph in {}", cell.compile,

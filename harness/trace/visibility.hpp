@@ -5,8 +5,9 @@
 
 namespace stepgauge::trace {
 
-/// For "forward", "backward", "optimizer", "bucket" and "all_reduce": {"located": true, "by": ["device mark", ...]}, the
-/// surest mark first, or {"located": false, "why": "..."}. A mark counts when it is in every traced step of every rank.
+/// For "forward", "backward", "optimizer", "bucket" and "all_reduce": {"located": true, "by": ["device mark", ...]},
+/// the surest mark first, or {"located": false, "why": "..."}. A mark counts when it is in every traced step of every
+/// rank.
 /// - "device mark": a span on the device's clock; "graph mark": one that lies inside the launch of a CUDA graph;
 /// - "user annotation": a span on the host's clock, within which work was launched;
 /// - "NCCL kernel": communication on the device; "collective record": the process group's own.

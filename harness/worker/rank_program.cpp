@@ -168,7 +168,8 @@ class Rank {
     if (is_perturbed(cell_)) record_.detail["perturbed"] = {{"spin_ms_per_step", loop.spin_ms}};
     record_.detail["settings"] = program_->settings();
     record_.detail["usage"] = loop.usage;
-    const auto report = program_->compile_report();  // here: whatever is compiled below is not the measured steps' doing
+    const auto report =
+        program_->compile_report();  // here: whatever is compiled below is not the measured steps' doing
     if (!report.is_null()) record_.detail["compile"] = report;
     if (tracing) keep_inside(first, probe, traced, loop);
     if (history_kept_) write_text_file(*environment_.memory_history_path, room_->memory_history());
@@ -182,6 +183,7 @@ class Rank {
     if (cell_.checkpointing != "none") {
       const auto blocks = program_->recomputed_blocks();
       record_.detail["checkpoint"] = {{"asked", cell_.checkpointing},
+                                      {"blocks", program_->blocks()},
                                       {"recomputed_blocks_per_step", blocks ? Json(*blocks) : Json(nullptr)}};
     }
     if (const auto pools = room_->graph_pools_mib()) {

@@ -45,6 +45,8 @@ class StepProgram {
   virtual Json settings() const = 0;
   /// What the compiler did (docs/worker_contract.md, `compile`); null for a mode that compiles nothing.
   virtual Json compile_report() const { return nullptr; }
+  /// Blocks of the model that checkpointing chooses from.
+  virtual std::size_t blocks() const = 0;
   /// Blocks recomputed in the last step; nullopt where it cannot be known.
   virtual std::optional<std::int64_t> recomputed_blocks() const { return 0; }
   /// Sizes of the mode's intermediate representations (docs/worker_contract.md, `ir_census`). After all measurement.

@@ -1,5 +1,7 @@
 #include "worker/training.hpp"
 
+#include "workloads/layers.hpp"
+
 namespace stepgauge::worker {
 namespace {
 
@@ -17,6 +19,32 @@ workloads::RecomputePolicy recompute_policy(const Cell& cell) {
   const auto asked = checkpointing_of(cell.checkpointing);
   if (asked.policy == Checkpointing::Policy::none || cell.perturb.wrong == "no_recompute") return {};
   return {asked.every, asked.reentrant};
+}
+
+/// Every linear layer but the head, which maps to the logits.
+std::vector<workloads::Linear*> fp8_layers(const torch::nn::Module& model) {
+  std::vector<workloads::Linear*> out;
+  for (const auto& item : model.named_modules("", /*include_self=*/false)) {
+    auto* linear = dynamic_cast<workloads::Linear*>(item.value().get());
+    if (linear != nullptr && item.key() != "lm_head") out.push_back(linear);
+  }
+  return out;
+}
+
+void use_fp8(const torch::nn::Module& model, const workloads::Batch& batch, bool delayed) {
+  constexpr std::int64_t multiple = 16;
+  using workloads::Fp8Scaling;
+  if (batch.input.numel() % multiple != 0)
+    throw UnsupportedCell("fp8 needs batch x sequence to be a multiple of 16, found " +
+                          std::to_string(batch.input.numel()));
+  for (auto* linear : fp8_layers(model)) {
+    const auto& weight = linear->weight();
+    if (weight.size(0) % multiple != 0 || weight.size(1) % multiple != 0)
+      throw UnsupportedCell("fp8 needs sizes that are multiples of 16, found a linear layer of " +
+                            c10::str(weight.sizes()));
+    linear->use_fp8(std::make_shared<Fp8Scaling>(delayed ? Fp8Scaling::Recipe::delayed : Fp8Scaling::Recipe::dynamic,
+                                                 weight.device()));
+  }
 }
 
 template <typename Items>
@@ -54,6 +82,7 @@ Training::Training(const Cell& cell, const workloads::Workload& workload, Device
   model_ = build_model(cell_, workload_, device_, policy_.parameters);
   model_->recomputation().set_policy(recompute_policy(cell_));
   batch_ = data_.draw();
+  if (policy_.fp8) use_fp8(*model_, batch_, policy_.fp8_delayed);
   optimizer_ = make_optimizer(cell.optimizer, model_->parameters());
   if (policy_.loss_scaling) scaler_ = std::make_unique<LossScaler>(device_);
   loss_ = [this](const workloads::Batch& batch) {
@@ -116,6 +145,9 @@ void Training::restart_from(const workloads::Model& initial) {
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(clean[i]);
   optimizer_->restart();
   if (scaler_) scaler_->restart();
+  if (policy_.fp8) {
+    for (auto* linear : fp8_layers(*model_)) linear->fp8()->restart();
+  }
   steps_ = 0;
 }
 

@@ -16,6 +16,10 @@ class Unsupported(Exception):
     """A cell that this peer does not do; becomes status `unsupported` with the message as its reason."""
 
 
+class Ineffective(Exception):
+    """A cell that would measure something other than it says; becomes status `ineffective`."""
+
+
 class ContractError(Exception):
     """What the launcher handed over does not follow the contract."""
 

@@ -1,4 +1,5 @@
-"""What is trained: a torchvision ResNet or a Hugging Face Llama with random weights, as a user would write it today, in eager mode."""
+"""What is trained: a torchvision ResNet or a Hugging Face Llama with random weights, as a user would write it today, eager or under
+torch.compile."""
 
 
 import torch
@@ -8,6 +9,9 @@ from contract import Unsupported
 Batch = tuple[torch.Tensor, torch.Tensor]
 
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+COMPILE_MODES = ("compile.default", "compile.reduce-overhead", "compile.max-autotune", "compile.max-autotune-no-cudagraphs")
+CUDAGRAPH_MODES = ("compile.reduce-overhead", "compile.max-autotune")
+DYNAMIC = {"auto": None, "on": True, "off": False}
 TRANSPORTS = {"auto": {}, "p2p_off": {"NCCL_P2P_DISABLE": "1"}, "socket": {"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"}}
 
 
@@ -15,7 +19,7 @@ def check_supported(cell: dict) -> None:
     """Raises Unsupported with the reason for whatever this peer does not do."""
     known = {
         "device": ("cpu", "cuda"),
-        "compile": ("eager",),
+        "compile": ("eager", "python_eager", *COMPILE_MODES),
         "checkpointing": ("none",),
         "precision": ("fp32", "tf32", "bf16", "bf16_pure", "fp16"),
         "memory_format": ("contiguous", "channels_last"),
@@ -24,6 +28,11 @@ def check_supported(cell: dict) -> None:
     for key, values in known.items():
         if cell[key] not in values:
             raise Unsupported(f"the peer does not do {key} {cell[key]} (it does {', '.join(values)})")
+    other = sorted(set(cell.get("compile_options") or {}) - {"fullgraph", "dynamic"})
+    if other:
+        raise Unsupported(f"the peer does not do compile option {', '.join(other)} (it does fullgraph, dynamic)")
+    if cell["device"] == "cpu" and cell["compile"] in CUDAGRAPH_MODES:
+        raise Unsupported(f"{cell['compile']} adds CUDA graphs, which need device cuda")
     if cell.get("perturb"):
         raise Unsupported("the peer plants no slowdowns and no faults; perturb cells need the built-in worker")
     if cell["optimizer"]["name"] not in ("sgd", "adamw"):
@@ -154,6 +163,12 @@ def wrap_ddp(cell: dict, model: torch.nn.Module, device: torch.device) -> torch.
     )
 
 
+def compile_model(cell: dict, model: torch.nn.Module) -> torch.nn.Module:
+    options = cell.get("compile_options") or {}
+    return torch.compile(model, mode=cell["compile"].removeprefix("compile."), fullgraph=options.get("fullgraph", False),
+                         dynamic=DYNAMIC[options.get("dynamic", "auto")])
+
+
 class Trainer:
     """One training iteration of a cell."""
 
@@ -167,13 +182,19 @@ class Trainer:
         torch.manual_seed(cell["seed"])  # the same initial weights on every rank
         self.module = family.build(device).to(self._dtype).train()
         self.model = self.module
+        self._ddp: torch.nn.parallel.DistributedDataParallel | None = None
+        self._cudagraphs = cell["compile"] in CUDAGRAPH_MODES
         self._data = torch.Generator(device).manual_seed(cell["seed"] * 1000003 + 17 + rank)
         self._batch = self._draw()
         self.optimizer = make_optimizer(cell, self.module)
         self._scaler = torch.amp.GradScaler(device.type) if cell["precision"] == "fp16" else None
 
     def wrap(self) -> None:
-        self.model = wrap_ddp(self._cell, self.module, self.device)
+        self.model = self._ddp = wrap_ddp(self._cell, self.module, self.device)
+
+    def compile(self) -> None:
+        """The program itself is compiled in the first steps."""
+        self.model = compile_model(self._cell, self.model)
 
     def _draw(self) -> Batch:
         return self._family.draw(self.device, self._dtype, self._data)
@@ -182,6 +203,8 @@ class Trainer:
         if self._cell["input"] == "fresh":
             self._batch = self._draw()
         self.optimizer.zero_grad(set_to_none=True)
+        if self._cudagraphs:
+            torch.compiler.cudagraph_mark_step_begin()
         with torch.autocast(self.device.type, dtype=self._autocast, enabled=self._autocast is not None):
             loss = self._family.loss(self.model, self._batch)
         if self._scaler is None:
@@ -191,7 +214,7 @@ class Trainer:
             self._scaler.scale(loss).backward()
             self._scaler.step(self.optimizer)
             self._scaler.update()
-        return loss.detach()
+        return loss.detach().clone() if self._cudagraphs else loss.detach()  # the next replay overwrites a graph's result
 
     def settings(self) -> dict:
         """asked: of the cell; set: by this peer; used: as read back after the run."""
@@ -213,8 +236,8 @@ class Trainer:
             used["memory_format"] = "channels_last" if channels_last else "contiguous"
         if self._scaler is not None:
             used["loss_scale"] = self._scaler.get_scale()
-        if isinstance(self.model, torch.nn.parallel.DistributedDataParallel):
-            data = self.model._get_ddp_logging_data()
+        if self._ddp is not None:
+            data = self._ddp._get_ddp_logging_data()
             sizes = str(data.get("rebuilt_bucket_sizes") or data.get("bucket_sizes") or "")
             used["bucket_bytes"] = [int(size) for size in sizes.split(",") if size.strip()]
         return {

@@ -2,7 +2,8 @@
 
     stepgauge run SUITE --worker ".venv/bin/python scripts/peers/peer.py"
 
-Trains torchvision's ResNets and Hugging Face's Llama, eager, with PyTorch's own DDP, autocast and fused optimizers."""
+Trains torchvision's ResNets and Hugging Face's Llama, eager or under torch.compile, with PyTorch's own DDP, autocast and fused
+optimizers."""
 
 import time
 
@@ -130,9 +131,11 @@ def run(rank: contract.Rank, record: dict, progress: contract.Progress) -> None:
     record["phases_s"] = phases.seconds
     phases.begin("runtime")
     device, family = setup_runtime(rank)
+    import caches
     import loop
     import models
 
+    caches.check(rank.cell)
     record["device"] = describe_device(device)
     record["software"] = describe_software(device, family.software)
     record["work_per_step"] = family.work_per_step
@@ -148,6 +151,9 @@ def run(rank: contract.Rank, record: dict, progress: contract.Progress) -> None:
     if rank.world_size > 1:
         trainer.wrap()
         room.synchronize()
+    if rank.cell["compile"] in models.COMPILE_MODES:
+        phases.begin("compile")
+        trainer.compile()
     phases.end()
     measured = loop.Loop(trainer.step, rank.cell["measure"], room, progress, lambda conditions: any_rank(rank, device, conditions))
     try:
@@ -156,6 +162,8 @@ def run(rank: contract.Rank, record: dict, progress: contract.Progress) -> None:
         keep_loop(record, measured.result, room)
     progress.phase("finish")
     finish(record, result, trainer)
+    if record["status"] == "ok":
+        caches.stamp(rank.cell)
     if rank.world_size > 1:
         import torch.distributed as dist
 
@@ -187,6 +195,9 @@ def fail(record: dict, error: BaseException, progress: contract.Progress) -> Non
     if isinstance(error, contract.Unsupported):
         record.update(status="unsupported", reason=str(error))
         return
+    if isinstance(error, contract.Ineffective):
+        record.update(status="ineffective", reason=str(error))
+        return
     if out_of_memory(error):
         evidence["allocator"] = allocator_numbers()
         record.update(status="oom", reason=f"out of memory in {progress.current}: {str(error).splitlines()[0]}")
@@ -209,7 +220,7 @@ def main() -> int:
         run(rank, record, progress)
     except Exception as error:
         fail(record, error, progress)
-        if record["status"] != "unsupported":
+        if record["status"] not in ("unsupported", "ineffective"):
             traceback.print_exc()
         print(f"peer.py: {record['status']}: {record['reason']}", file=sys.stderr)
     record["wall"]["total_s"] = (time.monotonic_ns() - (rank.spawn_ns or STARTED_NS)) / 1e9

@@ -8,7 +8,8 @@ import pytest
 from conftest import OK, SMALL, SOURCE, STEPGAUGE, assert_valid, matches_golden, strict_json
 
 COMMANDS = [(), ("list",), ("run",), ("report",), ("compare",), ("baseline",), ("baseline", "save"), ("baseline", "show"),
-            ("baseline", "diff"), ("baseline", "table"), ("doctor",), ("schema",), ("trace",), ("trace", "show"), ("trace", "diff")]
+            ("baseline", "diff"), ("baseline", "table"), ("doctor",), ("schema",), ("trace",), ("trace", "show"), ("trace", "diff"),
+            ("graph",), ("graph", "show"), ("graph", "diff")]
 
 
 def test_list_of_smoke(work):

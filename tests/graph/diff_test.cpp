@@ -91,8 +91,11 @@ TEST(GraphDiff, RenumberedRegionsAreFoundByTheirNodes) {
 }
 
 TEST(GraphDiff, WhatIsRecomputedAppearsInTheBackwardGraph) {
-  Snapshot before{"a", "", "", {region("0/0", {node("mm", "aten.mm", 11)}, "aot_forward"),
-                                region("0/0", {node("mm_1", "aten.mm", 11)}, "aot_backward")}};
+  Snapshot before{"a",
+                  "",
+                  "",
+                  {region("0/0", {node("mm", "aten.mm", 11)}, "aot_forward"),
+                   region("0/0", {node("mm_1", "aten.mm", 11)}, "aot_backward")}};
   auto after = before;
   after.regions[1].nodes.push_back(node("mm_2", "aten.mm", 11));
   const auto out = diff(before, after);

@@ -18,9 +18,8 @@ using testing::HasSubstr;
 class SnapshotFile : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("stepgauge_graph_" + std::to_string(::getpid()) + "_" +
-               testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ = std::filesystem::temp_directory_path() / ("stepgauge_graph_" + std::to_string(::getpid()) + "_" +
+                                                        testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -59,10 +58,23 @@ Json document() {
              {"kind", "dynamo"},
              {"ended", "graph break: print"},
              {"nodes",
-              {{{"name", "x"}, {"op", "placeholder"}, {"target", "x"}, {"file", nullptr}, {"line", nullptr},
-                {"function", nullptr}, {"shape", nullptr}, {"dtype", nullptr}, {"inputs", Json::array()}},
-               {{"name", "mm"}, {"op", "call_function"}, {"target", "aten.mm"}, {"file", "/x/workloads/llama/twin.py"},
-                {"line", 14}, {"function", "forward"}, {"shape", {32, "s0"}}, {"dtype", "float32"},
+              {{{"name", "x"},
+                {"op", "placeholder"},
+                {"target", "x"},
+                {"file", nullptr},
+                {"line", nullptr},
+                {"function", nullptr},
+                {"shape", nullptr},
+                {"dtype", nullptr},
+                {"inputs", Json::array()}},
+               {{"name", "mm"},
+                {"op", "call_function"},
+                {"target", "aten.mm"},
+                {"file", "/x/workloads/llama/twin.py"},
+                {"line", 14},
+                {"function", "forward"},
+                {"shape", {32, "s0"}},
+                {"dtype", "float32"},
                 {"inputs", {"x"}}}}}}}}};
 }
 

@@ -89,7 +89,9 @@ def test_fp16_scales_its_loss(launch):
 
 @pytest.mark.parametrize("changes, word", [
     ({"precision": "tf32"}, "tf32"),
-    ({"compile": "compile.default"}, "compile.default"),
+    ({"compile": "torchscript"}, "torchscript"),
+    ({"compile": "compile.default", "compile_options": {"compile_optimizer": True}}, "compile_optimizer"),
+    ({"compile": "compile.reduce-overhead"}, "need device cuda"),
     ({"perturb": {"step_percent": 20}}, "perturb"),
     ({"memory_format": "channels_last"}, "channels_last"),
     ({"device": "cuda", "ddp": {"backend": "nccl"}}, "cuda"),
@@ -130,3 +132,28 @@ def test_an_exception_is_crashed_with_its_traceback(launch):
 def test_run_by_hand_says_what_is_missing(launch):
     run = launch(environment={"STEPGAUGE_CELL": "/nowhere.json"})
     assert run.returncodes == [2] and "/nowhere.json" in run.stderr[0] and run.records == [None]
+
+
+def test_compiled_cold_and_warm(launch, tmp_path):
+    """torch.compile on one layer: the losses are those of the eager run, and the second launch takes the first one's caches."""
+    small = {"workload": {**CELL["workload"], "sizes": {**CELL["workload"]["sizes"], "layers": 1, "sequence": 16}},
+             "measure": {"steps": 3, "warmup_max_steps": 3}}
+    folder = tmp_path / "caches"
+    variables = {"STEPGAUGE_CACHE_DIR": str(folder), "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TORCHINDUCTOR_VEC_ISA_OK": "0"}
+    eager = launch({**small, "compile": "python_eager"}).records[0]
+    cold = launch({**small, "compile": "compile.default", "cache": "cold"}, variables)
+    assert cold.returncodes == [0], cold.stderr
+    record = cold.records[0]
+    assert record["losses"] == pytest.approx(eager["losses"], rel=1e-4)
+    assert record["phases_s"]["compile"] >= 0 and record["first_step_s"] > 10 * eager["first_step_s"]
+    assert (folder / "stamp.json").is_file()
+
+    warm = launch({**small, "compile": "compile.default", "cache": "warm"}, variables)
+    assert warm.returncodes == [0], warm.stderr
+    assert warm.records[0]["losses"] == record["losses"]
+    assert warm.records[0]["first_step_s"] < record["first_step_s"]
+
+    next((folder / "inductor").rglob("*.so")).write_bytes(b"damaged")
+    refused = launch({**small, "compile": "compile.default", "cache": "warm"}, variables)
+    assert (refused.records[0]["status"], refused.returncodes) == ("ineffective", [1])
+    assert not (folder / "stamp.json").exists()

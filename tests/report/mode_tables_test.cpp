@@ -98,7 +98,8 @@ std::vector<CellResults> modes() {
   auto graph = measured(cell_of("cuda_graph"), compiled(0.004, 1.6, 50, 4000));
   see(graph, "graph mark");
   CellResults broken{cell_of("torchscript"), {}};
-  add_failure(broken, Status::incorrect, "rank 0 does not agree with the eager fp64 reference: step 1: loss 2.3 against 2.1");
+  add_failure(broken, Status::incorrect,
+              "rank 0 does not agree with the eager fp64 reference: step 1: loss 2.3 against 2.1");
   auto peer = measured(cell_of("compile.default", "cold", "peer"), samples(26, 41, 5100));
   return {eager, cold, warm, overhead, graph, broken, peer};
 }
@@ -166,10 +167,22 @@ TEST(ModeTables, StandInTheRunsOwnTable) {
   EXPECT_NO_THROW(dump_line(json));
 }
 
+TEST(ModeTables, ColdAndWarmCachesMayEndInTheSameKernels) {
+  const auto with_work = [](const Cell& cell) {
+    auto out = measured(cell, {{"stall_ratio", {10}}});
+    out.launches[0].detail["timeline"] = {{"signature", "0011223344556677"}};
+    return out;
+  };
+  const auto cold = with_work(cell_of("compile.default", "cold")), warm = with_work(cell_of("compile.default", "warm"));
+  EXPECT_THAT(run_table(result_set("a", {cold, warm})), Not(HasSubstr("ran the same kernels")));
+  const auto eager = with_work(cell_of("eager"));
+  EXPECT_THAT(run_table(result_set("a", {cold, warm, eager})), HasSubstr("ran the same kernels"));
+}
+
 TEST(CellGroups, CellsThatDifferInOneAxisAloneStandTogether) {
   auto static_graph = checkpointed("none", true);
-  const auto results = result_set("a", {measured(checkpointed("none"), {}), measured(checkpointed("full"), {}),
-                                        CellResults{static_graph, {}}});
+  const auto results = result_set(
+      "a", {measured(checkpointed("none"), {}), measured(checkpointed("full"), {}), CellResults{static_graph, {}}});
   const auto groups = detail::group_cells(results, detail::Axis::checkpointing);
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].cells.size(), 2u);
@@ -184,10 +197,14 @@ TEST(CellGroups, OptionsAndCachesAreInTheNameOfTheMode) {
   EXPECT_EQ(detail::axis_value(cell, detail::Axis::mode), "compile.default+fullgraph.warm (reducer)");
 }
 
-std::string effect(double with, double without, double spread = 0) {
-  const auto results =
-      result_set("a", {measured(checkpointed("none"), {{"peak_memory", {without, without + spread}}}),
-                       measured(checkpointed("full"), {{"peak_memory", {with, with}}})});
+std::string effect(double with, double without, double spread = 0, const std::string& device = "cuda") {
+  auto plain = checkpointed("none"), full = checkpointed("full");
+  for (auto* cell : {&plain, &full}) {
+    cell->device = device;
+    assign_identity(*cell);
+  }
+  const auto results = result_set("a", {measured(plain, {{"peak_memory", {without, without + spread}}}),
+                                        measured(full, {{"peak_memory", {with, with}}})});
   const auto sheet = detail::checkpointing_sheet(results);
   return sheet.groups.at(0).rows.at(1).texts.back();
 }
@@ -196,6 +213,7 @@ TEST(Checkpointing, ASavingWithinTheNoiseHadNoEffect) {
   EXPECT_EQ(effect(3000, 8000), "saves");
   EXPECT_EQ(effect(7930, 8000), "had no effect") << "under 1 %";
   EXPECT_EQ(effect(20, 20.9), "had no effect") << "under 1 MiB";
+  EXPECT_EQ(effect(20, 20.9, 0, "cpu"), "saves") << "a CPU's bytes are counted";
   EXPECT_EQ(effect(7500, 8000, 1100), "had no effect") << "within the spread over launches";
   EXPECT_EQ(effect(9000, 8000), "costs memory");
 }

@@ -142,7 +142,8 @@ TEST(ModeMetrics, NonsenseInTheFreePartsIsUnknownAndNoCrash) {
   const auto cell = cell_of("compile.default");
   for (const Json& nonsense : {Json("text"), Json(3), Json::array({1, "a", nullptr}), Json(nullptr)}) {
     auto rank = rank_of(cell);
-    for (const char* key : {"compile", "checkpoint", "parity", "ir_census", "memory_inside"}) rank.detail[key] = nonsense;
+    for (const char* key : {"compile", "checkpoint", "parity", "ir_census", "memory_inside"})
+      rank.detail[key] = nonsense;
     rank.detail.erase("memory_inside");
     EXPECT_EQ(summary_of(cell, {rank}).status, Status::ok) << nonsense;
     rank.detail["compile"] = {{"recompiles", nonsense}, {"caches", nonsense}, {"captures", nonsense}};
@@ -153,12 +154,9 @@ TEST(ModeMetrics, NonsenseInTheFreePartsIsUnknownAndNoCrash) {
 TEST(LateCompilation, ARecompileBehindTheWarmUpIsUnsteadyAndNamesItsGuard) {
   const auto cell = cell_of("compile.default");
   auto rank = rank_of(cell);
-  rank.detail["compile"]["recompiles"] = {{{"function", "forward"}, {"file", "twin.py"}, {"line", 12}, {"guard", "early"}},
-                                          {{"function", "forward"},
-                                           {"file", "twin.py"},
-                                           {"line", 12},
-                                           {"guard", "x.size()[0] == 32"},
-                                           {"late", true}}};
+  rank.detail["compile"]["recompiles"] = {
+      {{"function", "forward"}, {"file", "twin.py"}, {"line", 12}, {"guard", "early"}},
+      {{"function", "forward"}, {"file", "twin.py"}, {"line", 12}, {"guard", "x.size()[0] == 32"}, {"late", true}}};
   const auto record = summary_of(cell, {rank});
   EXPECT_EQ(record.status, Status::unsteady);
   EXPECT_THAT(record.reason, HasSubstr("forward at twin.py:12, guard: x.size()[0] == 32"));
@@ -264,7 +262,8 @@ TEST(Effective, AModeThatCompiledNothingIsIneffective) {
   rank.detail["compile"]["graph_nodes"] = 0;
   const auto record = summary_of(cell, {rank});
   EXPECT_EQ(record.status, Status::ineffective);
-  EXPECT_THAT(record.reason, HasSubstr("compile: asked compile.default, set compile.default, used no graph was compiled"));
+  EXPECT_THAT(record.reason,
+              HasSubstr("compile: asked compile.default, set compile.default, used no graph was compiled"));
 }
 
 /// Steps of 100 ms that hold one kernel, in the launch of a CUDA graph or by itself.

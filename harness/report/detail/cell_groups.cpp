@@ -86,11 +86,9 @@ std::vector<CellGroup> group_cells(const ResultSet& results, Axis axis) {
 
 const CellResults* twin_without_checkpointing(const ResultSet& results, const Cell& cell) {
   const auto wanted = without(cell, Axis::checkpointing).hash;
-  const auto found = std::find_if(results.cells.begin(), results.cells.end(),
-                                  [&](const CellResults& other) {
-                                    return other.cell.checkpointing == "none" &&
-                                           without(other.cell, Axis::checkpointing).hash == wanted;
-                                  });
+  const auto found = std::find_if(results.cells.begin(), results.cells.end(), [&](const CellResults& other) {
+    return other.cell.checkpointing == "none" && without(other.cell, Axis::checkpointing).hash == wanted;
+  });
   return found == results.cells.end() ? nullptr : &*found;
 }
 

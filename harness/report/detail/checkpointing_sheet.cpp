@@ -13,7 +13,7 @@ namespace stepgauge::report::detail {
 namespace {
 
 constexpr double noise_share = 0.01;
-constexpr double noise_mib = 1;
+constexpr double noise_mib = 1;  ///< of an allocator that hands out blocks; a CPU's bytes are counted one by one
 
 double spread(const std::vector<double>& values) {
   if (values.empty()) return 0;
@@ -25,20 +25,27 @@ std::string signed_count(const std::optional<double>& value) {
   return (value && *value > 0 ? "+" : "") + count_text(value);
 }
 
+/// On a CPU the outermost operators are counted, and recomputed ones lie inside others.
+bool counts_kernels(const CellResults& cell) {
+  const auto& timeline = last_part(cell, "timeline");
+  return !timeline.is_object() || timeline.value("clock", Json()) != "host";
+}
+
 std::optional<double> difference(const CellResults& cell, const CellResults& twin, const char* metric) {
   const auto one = middle(cell, metric), other = middle(twin, metric);
   return one && other ? std::optional(*one - *other) : std::nullopt;
 }
 
-/// Blocks of a step that were computed again: "10 of 10".
+/// Blocks of a step that were computed again: "10 of 10", "?" where nobody could count them.
 std::string blocks_text(const CellResults& cell) {
   const auto& checkpoint = last_part(cell, "checkpoint");
   if (!checkpoint.is_object()) return "-";
   const auto number = [&](const char* key) {
     const auto found = checkpoint.find(key);
-    return found != checkpoint.end() && found->is_number() ? fmt::format("{:.0f}", found->get<double>()) : "?";
+    return found != checkpoint.end() && found->is_number() ? fmt::format("{:.0f}", found->get<double>()) : "";
   };
-  return number("recomputed_blocks_per_step") + " of " + number("blocks");
+  const auto recomputed = number("recomputed_blocks_per_step"), blocks = number("blocks");
+  return (recomputed.empty() ? "?" : recomputed) + (blocks.empty() ? "" : " of " + blocks);
 }
 
 /// What the checkpointing came to, in words.
@@ -49,7 +56,8 @@ std::string effect_of(const CellResults& cell, const CellResults* twin) {
   if (with.empty() || without.empty()) return "unknown";
   const auto twin_mib = *middle(*twin, "peak_memory");
   const auto saved = twin_mib - *middle(cell, "peak_memory");
-  const auto noise = std::max({spread(with), spread(without), noise_share * twin_mib, noise_mib});
+  const auto noise =
+      std::max({spread(with), spread(without), noise_share * twin_mib, cell.cell.device == "cpu" ? 0.0 : noise_mib});
   if (saved > noise) return "saves";
   return saved < -noise ? "costs memory" : "had no effect";
 }
@@ -68,7 +76,7 @@ SheetRow row_of(const GroupedCell& one, const CellResults* twin) {
     if (saved && *middle(*twin, "peak_memory") > 0) share = *saved / *middle(*twin, "peak_memory");
     const auto longer = difference(cell, *twin, "step_time");
     if (longer && *middle(*twin, "step_time") > 0) paid = *longer / *middle(*twin, "step_time");
-    kernels = difference(cell, *twin, "kernels_per_step");
+    if (counts_kernels(cell)) kernels = difference(cell, *twin, "kernels_per_step");
     launches = difference(cell, *twin, "launches_per_step");
   }
   const auto effect = effect_of(cell, twin);

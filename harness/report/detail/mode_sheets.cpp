@@ -62,7 +62,7 @@ std::string text_at(const Json& value, const char* key) {
 std::int64_t count_at(const Json& value, const char* key, std::int64_t otherwise) {
   const auto found = value.is_object() ? value.find(key) : value.end();
   return value.is_object() && found != value.end() && found->is_number_integer() ? found->get<std::int64_t>()
-                                                                                : otherwise;
+                                                                                 : otherwise;
 }
 
 Json entries_of(const Json& value, const char* key) {

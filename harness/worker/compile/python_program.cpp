@@ -12,6 +12,7 @@ PythonProgram::PythonProgram(const Cell& cell, const workloads::Workload& worklo
       data_(cell, workload, device_, policy_.input, options.rank) {
   apply_switches(policy_, device_);
   const auto model = build_model(cell_, workload_, device_, policy_.parameters);
+  blocks_ = model->blocks();
   engine_ = make_python_engine(cell_, device_, named_parameters(*model), named_buffers(*model),
                                {{"rank", options.rank},
                                 {"world_size", options.world_size},

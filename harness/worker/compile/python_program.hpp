@@ -20,6 +20,7 @@ class PythonProgram final : public StepProgram {
   NamedTensors parameters() const override { return engine_->parameters(); }
   Json settings() const override;
   Json compile_report() const override;
+  std::size_t blocks() const override { return blocks_; }
   std::optional<std::int64_t> recomputed_blocks() const override { return engine_->recomputed(); }
   Json ir_census() override { return engine_->census(); }
   void finish() override;
@@ -33,6 +34,7 @@ class PythonProgram final : public StepProgram {
   const torch::Device device_;
   const PrecisionPolicy policy_;
   const bool graphs_;
+  std::size_t blocks_ = 0;
   DataSource data_;
   workloads::Batch batch_;
   std::unique_ptr<PythonEngine> engine_;

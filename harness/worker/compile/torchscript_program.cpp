@@ -71,9 +71,7 @@ TorchScriptProgram::TorchScriptProgram(const Cell& cell, const workloads::Worklo
       cell_id_(cell.id),
       mode_(cell.compile),
       graphs_path_(options.graphs_path) {
-  const bool profiling = options_.executor == "profiling";
-  torch::jit::getProfilingMode() = profiling;
-  torch::jit::getExecutorMode() = profiling;
+  torch::jit::setGraphExecutorOptimize(options_.executor == "profiling");
   torch::jit::setAutocastMode(false);  // the casts that autocast made are nodes of the traced graph
 }
 

@@ -10,8 +10,7 @@
 namespace stepgauge::worker {
 namespace {
 
-constexpr double multiple = 3;          ///< of the eager program's own distance to the reference
-constexpr double nothing_learnt = 0.9;  ///< an update that did not happen is at a distance of 1
+constexpr double multiple = 3;  ///< of the eager program's own distance to the reference
 // A parameter whose gradient is this small beside the largest one is noise in any precision.
 constexpr double negligible = 1e-4;
 
@@ -49,7 +48,7 @@ using Part = std::vector<double> Trajectory::Sample::*;
 struct Worst {
   std::string name;
   double error = 0, allowed = 0;
-  std::int64_t compared = 0;
+  std::int64_t compared = 0, telling = 0;
   bool agrees = true;
 };
 
@@ -65,8 +64,9 @@ Worst worst_sample(const Trajectory& value, const Trajectory& spread, const Traj
     const auto& expected = reference.samples[i].*part;
     if (norm(expected) <= negligible * largest * std::sqrt(static_cast<double>(expected.size()))) continue;
     const double error = distance(value.samples[i].*part, expected);
-    const double allowed = std::min(nothing_learnt, multiple * distance(spread.samples[i].*part, expected) + floor);
+    const double allowed = multiple * distance(spread.samples[i].*part, expected) + floor;
     ++worst.compared;
+    if (allowed < 1) ++worst.telling;  // a gradient or update that is not there is at a distance of 1
     const bool finite = std::isfinite(error);
     const double beyond = finite ? error / allowed : HUGE_VAL;
     if (beyond <= furthest) continue;
@@ -80,7 +80,11 @@ Worst worst_sample(const Trajectory& value, const Trajectory& spread, const Traj
 }
 
 Json worst_json(const Worst& worst) {
-  return {{"compared", worst.compared}, {"worst", worst.name}, {"error", worst.error}, {"allowed", worst.allowed}};
+  return {{"compared", worst.compared},
+          {"telling", worst.telling},
+          {"worst", worst.name},
+          {"error", worst.error},
+          {"allowed", worst.allowed}};
 }
 
 Json numbers(const std::vector<double>& values) {

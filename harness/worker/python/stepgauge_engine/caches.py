@@ -63,10 +63,17 @@ class Caches:
             raise CacheRefused(f"a cell with cache {asked} needs STEPGAUGE_CACHE_DIR, the folder of this rank's caches")
         if asked == "warm":
             self._check()
+        elif asked == "cold":
+            self._check_empty()
         self._before = self._count()
 
     def _count(self) -> int | None:
         return None if self._folder is None else len(files(self._folder)) if self._folder.is_dir() else 0
+
+    def _check_empty(self) -> None:
+        found = files(self._folder)
+        if found:
+            raise CacheRefused(f"the cold caches in {self._folder} are not empty: {found[0].relative_to(self._folder)}")
 
     def _check(self) -> None:
         reason = self._damage()

@@ -8,6 +8,11 @@ class Unsupported(Exception):
     """The cell asks for what this engine, this Torch or this device cannot do."""
 
 
+def first_line(error: BaseException) -> str:
+    """What went wrong, without the pages that a compiler adds."""
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+
+
 @dataclasses.dataclass(frozen=True)
 class CompileOptions:
     fullgraph: bool = False

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from . import graphs
+from .cell import first_line
 
 MIB = 1024.0 * 1024.0
 METHOD = ("memory_mib: growth of Python's allocations while it was made (tracemalloc, after garbage collection); "
@@ -69,8 +70,7 @@ def counted(maker: Maker, irs: list[str]) -> list[dict]:
         timed.run(maker)
         traced = allocations(maker)
     except Exception as error:  # whatever a representation cannot express is a result of the census
-        reason = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
-        return [absent(ir, reason) for ir in irs]
+        return [absent(ir, first_line(error)) for ir in irs]
     return [row(ir, timed, traced) if ir in timed.graphs else absent(ir, "no such graph was made") for ir in irs]
 
 

@@ -1,6 +1,7 @@
 """Activation checkpointing of a twin's blocks with PyTorch's own utilities."""
 
 import functools
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -62,7 +63,7 @@ def apply(blocks: list[nn.Module], wanted: Checkpointing, counted: bool) -> Reco
     return recomputation
 
 
-def wrapped(forward, options: dict, recomputation: Recomputation | None):
+def wrapped(forward: Callable, options: dict, recomputation: Recomputation | None) -> Callable:
     """`forward` as a checkpointed region."""
 
     def compute(*inputs):

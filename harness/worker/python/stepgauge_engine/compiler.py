@@ -4,12 +4,13 @@ import contextlib
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
-from .cell import Cell, Unsupported
+from .cell import Cell, Unsupported, first_line
 
 MODES = ("compile.default", "compile.reduce-overhead", "compile.max-autotune", "compile.max-autotune-no-cudagraphs", "compile.export")
 CUDAGRAPH_MODES = ("compile.reduce-overhead", "compile.max-autotune")
@@ -45,6 +46,7 @@ class Compiler:
         self._look = look
         self.captures_graphs = cell.compile in CUDAGRAPH_MODES
         self.exports = cell.compile == "compile.export"
+        self.export_s: float | None = None
 
     def configure(self, device: torch.device) -> None:
         """Switches that torch.compile takes from a global."""
@@ -69,11 +71,13 @@ class Compiler:
 
     def export(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> nn.Module:
         """The whole forward pass and loss as one graph that can still be trained, or a refusal."""
+        start = time.perf_counter()
         try:
-            return torch.export.export(model, batch).module()
+            program = torch.export.export(model, batch).module()
         except Exception as error:
-            first = (str(error).strip().splitlines() or [""])[0]
-            raise Unsupported(f"torch.export cannot capture this program whole: {type(error).__name__}: {first}") from error
+            raise Unsupported(f"torch.export cannot capture this program whole: {first_line(error)}") from error
+        self.export_s = time.perf_counter() - start
+        return program
 
     def autograd(self) -> contextlib.AbstractContextManager:
         """Around forward and backward: with compiled autograd, the backward graph is captured when it runs."""

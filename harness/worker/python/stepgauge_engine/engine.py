@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from . import checkpointing, optimizers, parallel
 from .caches import Caches
-from .cell import Cell, Unsupported
+from .cell import Cell, Unsupported, first_line
 from .faults import Faults
 from .fp8 import TILE, Fp8Layers
 from .precision import Precision
@@ -241,7 +241,7 @@ class Engine:
             return json.dumps({})
         from .watch import cache_counts
 
-        out = self._watch.report(self._cell.compile, dataclasses.asdict(self._cell.options))
+        out = self._watch.report(self._cell.compile, dataclasses.asdict(self._cell.options), self._compiler.export_s)
         return json.dumps(out | {"caches": self._caches.report(cache_counts())})
 
     def stamp_cache(self) -> None:
@@ -272,9 +272,13 @@ class Engine:
             if kind != "dynamo":
                 regions.append(graphs.lowered(kind, captured[index] if index < len(captured) else None, index, graph))
 
-        with self._uncounted():
-            retrace(self._model, self._loss_of, found)
-        graphs.write(self._graphs_path, self._cell.id, self._cell.compile, regions)
+        failed = ""
+        try:
+            with self._uncounted():
+                retrace(self._model, self._loss_of, found)
+        except Exception as error:  # e.g. no memory for an uncompiled pass: what was captured is kept
+            failed = f"the graphs after AOT autograd are absent: {first_line(error)}"
+        graphs.write(self._graphs_path, self._cell.id, self._cell.compile, regions, failed)
 
     def _loss_of(self, model: nn.Module) -> Tensor:
         with self._precision.autocast():

@@ -1,5 +1,7 @@
 """Steps that do not do their work, planted on purpose: the harness must find each of them."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -58,7 +60,7 @@ class Faults:
             block.forward = broken(block.forward)
 
 
-def broken(forward):
+def broken(forward: Callable) -> Callable:
     import torch._dynamo
 
     def forward_after_break(*inputs):

@@ -29,9 +29,9 @@ def own_scale(largest_value: Tensor, most: float) -> Tensor:
 
 
 def cast(x: Tensor, scale: Tensor, dtype: torch.dtype, most: float) -> Tensor:
-    """x * scale in fp8. Clamped: a delayed scale may be too large for this step's values, and beyond the largest value e4m3
+    """x * scale in fp8, row-major. Clamped: a delayed scale may be too large for this step's values, and beyond the largest value e4m3
     has nothing but NaN."""
-    return (x * scale).clamp(-most, most).to(dtype)
+    return (x * scale).clamp(-most, most).to(dtype, memory_format=torch.contiguous_format)
 
 
 def product(a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, dtype: torch.dtype, fast: bool) -> Tensor:

@@ -107,9 +107,11 @@ def lowered(kind: str, source: dict | None, index: int, graph: torch.fx.GraphMod
     return region(source["name"], kind, source["ended"], nodes, (source["function"], source["file"], source["line"]))
 
 
-def write(path: str, cell_id: str, mode: str, regions: list[dict]) -> None:
-    """By rename, so that a reader never sees half a file."""
+def write(path: str, cell_id: str, mode: str, regions: list[dict], absent: str) -> None:
+    """By rename, so that a reader never sees half a file. absent: why some regions are not there."""
     content = {"schema": SCHEMA, "version": VERSION, "cell_id": cell_id, "mode": mode, "regions": regions}
+    if absent:
+        content["absent"] = absent
     target = pathlib.Path(path)
     temporary = target.with_name(target.name + ".tmp")
     temporary.write_text(json.dumps(content))

@@ -101,12 +101,12 @@ class Watch:
         """Around compilations that are the harness's own."""
         return Pause(self)
 
-    def report(self, mode: str, options: dict) -> dict:
+    def report(self, mode: str, options: dict, export_s: float | None) -> dict:
         metrics = self._metrics()
         recorded = recordings(self._device)
         late_regions = 0 if self._late_regions is None else len(self.regions) - self._late_regions
         late_recordings = 0 if self._late_metrics is None else recorded - self._early_recordings
-        stages = stage_times(metrics)
+        stages = stage_times(metrics) | {"trace": export_s}
         return {
             "mode": mode,
             "options": options,
@@ -171,7 +171,6 @@ def stage_times(metrics: list) -> dict[str, float | None]:
         "dynamo": max(0.0, seconds(dynamo_us) - seconds(aot_us)),
         "aot_autograd": max(0.0, seconds(aot_us) - seconds(inductor_us)),
         "inductor": seconds(inductor_us, backward_us),
-        "trace": None,
         "capture": seconds(capture_us) if capture_us else None,
     }
 

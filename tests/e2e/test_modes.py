@@ -1,0 +1,182 @@
+"""Compile modes, checkpointing, caches and planted faults with the real worker on the CPU: each result counts only when it computes what
+eager does."""
+
+import json
+import pathlib
+
+import jsonschema
+import pytest
+from conftest import OK, Workspace
+
+# Scalar loops: to find the instruction set, Inductor starts a dozen Pythons.
+HEAD = """\
+stepgauge: 1
+name: modes
+launches: 1
+defaults: {device: cpu, batch: 2, env: {OMP_NUM_THREADS: "1", TORCHINDUCTOR_VEC_ISA_OK: "0"}}
+measure: {steps: 20}
+limits: {launch: 400s, silence: 60s, compile: 300s, grace: 2s}
+tolerance: {throughput: 90%}
+"""
+NATIVE = HEAD + """\
+zip:
+  - workload: [{name: resnet18, width: 8, classes: 10, image: 32}, {name: llama.tiny}]
+    batch: [8, 2]
+axes: {compile: [eager, torchscript, python_eager]}
+include:
+  - {workload: llama.tiny, compile: {mode: torchscript, executor: simple}, precision: bf16}
+  - {workload: llama.tiny, compile: python_eager, precision: bf16}
+  - {workload: llama.tiny, compile: python_eager, ddp: 2}
+  - {workload: llama.tiny, compile: python_eager, ddp: {ranks: 2, wrapper: reducer}}
+  - {workload: llama.tiny, checkpointing: full}
+  - {workload: llama.tiny, checkpointing: full.reentrant}
+  - {workload: llama.tiny, checkpointing: every_2, ddp: {ranks: 2, static_graph: true}}
+  - {workload: llama.tiny, compile: python_eager, checkpointing: full}
+  - {workload: llama.tiny, compile: python_eager, checkpointing: full.reentrant}
+  - {workload: llama.tiny, compile: python_eager, checkpointing: selective}
+"""
+PLANTED = HEAD + """\
+include:
+  - {workload: llama.tiny, perturb: {wrong: stale_input}}
+  - {workload: llama.tiny, compile: torchscript, perturb: {wrong: skip_backward}}
+  - {workload: llama.tiny, compile: python_eager, perturb: {wrong: skip_backward}}
+  - {workload: llama.tiny, compile: python_eager, perturb: {wrong: stale_input}}
+  - {workload: llama.tiny, checkpointing: full, perturb: {wrong: no_recompute}}
+  - {workload: llama.tiny, compile: python_eager, checkpointing: full, perturb: {wrong: no_recompute}}
+"""
+COMPILED = HEAD + """\
+include:
+  - {workload: {name: llama.tiny, layers: 1}, compile: compile.default, cache: [cold, warm]}
+  - {workload: {name: llama.tiny, layers: 1}, compile: compile.default, perturb: {wrong: graph_break}}
+  - {workload: {name: llama.tiny, layers: 1}, compile: {mode: compile.default, dynamic: off}, perturb: {wrong: recompile}}
+measure: {steps: 30, graphs: true}
+"""
+
+
+class Run:
+    def __init__(self, path: pathlib.Path, suite: str) -> None:
+        self.path = path
+        self.work = Workspace(path)
+        self.work.write("suite.yaml", suite)
+        self.done = self.work("run", "suite.yaml", "--out", "a", "--quiet", timeout=1500)
+        self.records = self.work.records("a")
+
+    def of(self, *words: str) -> dict:
+        """The last launch of the one cell whose id has all the words ("!x": has it not)."""
+        def fits(cell_id: str) -> bool:
+            return all(word[1:] not in cell_id if word[0] == "!" else word in cell_id for word in words)
+
+        chosen = [record for record in self.records if fits(record["cell"]["id"])]
+        assert len({record["cell"]["id"] for record in chosen}) == 1, (words, [record["cell"]["id"] for record in self.records])
+        return chosen[-1]
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("native"), NATIVE)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("planted"), PLANTED)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("compiled"), COMPILED)
+
+
+def test_every_native_mode_is_ok_and_agrees_with_the_reference(native):
+    assert native.done.returncode == OK, native.done.stderr + native.done.stdout
+    for record in native.records:
+        assert record["status"] == "ok", (record["cell"]["id"], record["reason"])
+        parity = record["parity"]
+        assert parity["agrees"] and parity["reference"] == "eager fp64"
+        assert parity["gradients"]["compared"] > 5
+        assert record["metrics"]["loss_error"]["value"] <= parity["loss"]["allowed"]
+
+
+def test_records_follow_the_schema(native, planted):
+    schema = json.loads(native.work("schema", "record").stdout)
+    validator = jsonschema.Draft202012Validator(schema)
+    for record in native.records + planted.records:
+        validator.validate(record)
+
+
+@pytest.mark.parametrize("words", [("llama", "/eager/", "ckpt.full/"), ("llama", "/eager/", "ckpt.full.reentrant"),
+                                   ("llama", "python_eager", "ckpt.full/"), ("llama", "python_eager", "ckpt.selective")])
+def test_checkpointing_recomputes_and_saves_memory(native, words):
+    record = native.of(*words)
+    twin = native.of("llama", words[1], "/fp32/", "!ckpt", "!ddp2")
+    assert record["checkpoint"]["recomputed_blocks_per_step"] == 2
+    assert record["metrics"]["peak_memory"]["value"] < 0.97 * twin["metrics"]["peak_memory"]["value"]
+
+
+def test_every_second_block(native):
+    assert native.of("ckpt.every_2")["checkpoint"]["recomputed_blocks_per_step"] == 1
+
+
+def test_a_trace_is_one_capture_ahead_of_the_first_step(native):
+    record = native.of("llama", "torchscript/fp32")
+    assert record["compile"]["captures"] == 1 and record["compile"]["captures_late"] == 0
+    assert record["metrics"]["compile_time"]["value"] > 0
+    assert record["ranks"][0]["phases_s"]["compile"] >= record["compile"]["compile_s"]
+
+
+def test_python_costs_nothing_where_it_is_not_used(native):
+    eager, python = native.of("llama", "/eager/fp32", "!ckpt"), native.of("llama", "python_eager/fp32", "!ckpt", "!ddp2")
+    assert eager["ranks"][0]["phases_s"]["runtime"] < 0.3 * python["ranks"][0]["phases_s"]["runtime"]
+
+
+@pytest.mark.parametrize(("words", "status", "reason"), [
+    (("/eager/", "stale_input"), "incorrect", "step 1: loss"),
+    (("torchscript", "skip_backward"), "incorrect", "update of parameter"),
+    (("python_eager", "skip_backward"), "incorrect", "of parameter"),
+    (("python_eager", "stale_input"), "incorrect", "the reference has"),
+    (("/eager/", "no_recompute"), "ineffective", "no block was recomputed"),
+    (("python_eager", "no_recompute"), "ineffective", "no block was recomputed"),
+])
+def test_a_step_that_does_not_do_its_work_is_no_result(planted, words, status, reason):
+    record = planted.of(*words)
+    assert record["status"] == status
+    assert reason in record["reason"]
+
+
+def test_a_warm_cache_is_used_and_a_cold_one_is_cold(compiled):
+    cold, warm = compiled.of("default.cold", "!PERTURBED"), compiled.of("default.warm")
+    assert (cold["status"], warm["status"]) == ("ok", "ok"), (cold["reason"], warm["reason"])
+    assert cold["compile"]["caches"]["entries_before"] == 0 and cold["compile"]["caches"]["hits"] == 0
+    assert warm["compile"]["caches"]["hits"] > 0 and warm["compile"]["caches"]["misses"] == 0
+    assert warm["metrics"]["first_step_latency"]["value"] < 0.7 * cold["metrics"]["first_step_latency"]["value"]
+    assert warm["evidence"]["cache_filled_by"].endswith("fill")
+    for record in (cold, warm):
+        assert record["parity"]["agrees"]
+        assert record["metrics"]["graph_breaks"]["value"] == 0
+
+
+def test_a_graph_break_is_reported_with_its_source_line(compiled):
+    record = compiled.of("graph_break")
+    assert record["status"] == "ok", record["reason"]
+    breaks = record["compile"]["graph_breaks"]
+    assert record["metrics"]["graph_breaks"]["value"] >= 1
+    assert breaks[0]["file"].endswith(".py") and breaks[0]["line"] > 0 and breaks[0]["reason"]
+
+
+def test_a_recompile_after_warm_up_is_unsteady_and_names_its_guard(compiled):
+    record = compiled.of("recompile")
+    assert record["status"] == "unsteady"
+    late = [item for item in record["compile"]["recompiles"] if item["late"]]
+    assert late and "size" in late[0]["guard"]
+    assert late[0]["guard"][:20] in record["reason"]
+
+
+def test_graph_snapshots_have_source_positions_and_can_be_shown_and_compared(compiled):
+    folder = compiled.path / "a" / compiled.of("default.cold", "!PERTURBED")["evidence"]["folder"]
+    broken = compiled.path / "a" / compiled.of("graph_break")["evidence"]["folder"]
+    snapshot = json.loads((folder / "rank0.graphs.json").read_text())
+    nodes = [node for region in snapshot["regions"] for node in region["nodes"]]
+    assert any(node["file"] and node["file"].endswith("twin.py") and node["line"] for node in nodes)
+    shown = compiled.work("graph", "show", str(folder))
+    assert shown.returncode == OK and "twin.py" in shown.stdout
+    different = compiled.work("graph", "diff", str(folder), str(broken))
+    assert different.returncode == OK and different.stdout.strip()

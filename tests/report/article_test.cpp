@@ -1,0 +1,167 @@
+// The article's claims beside measurements by hand, against golden/article_*.md; after a wanted change
+// STEPGAUGE_UPDATE_GOLDEN=1 test_report_article, then read the diff.
+#include "report/article.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+#include "build_results.hpp"
+#include "report/baseline_table.hpp"
+#include "report/detail/escape.hpp"
+
+namespace stepgauge::report {
+namespace {
+
+using namespace stepgauge::testing;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+void expect_golden(const std::string& row, const ResultSet& results, const SnapshotsByCell& snapshots = {}) {
+  const char* source = std::getenv("STEPGAUGE_SOURCE_DIR");
+  ASSERT_NE(source, nullptr) << "run through ctest, or set STEPGAUGE_SOURCE_DIR";
+  const auto text = article_markdown(results, row, snapshots);
+  const auto path = std::filesystem::path(source) / "tests/report/golden" / ("article_" + row + ".md");
+  if (std::getenv("STEPGAUGE_UPDATE_GOLDEN") != nullptr) write_text_file(path, text);
+  EXPECT_EQ(text, read_text_file(path)) << row;
+  const auto shown = article_text(results, row, snapshots);
+  for (std::size_t begin = 0; begin < shown.size();) {
+    const auto end = std::min(shown.find('\n', begin), shown.size());
+    EXPECT_LE(detail::columns(shown.substr(begin, end - begin)), 100u) << shown.substr(begin, end - begin);
+    begin = end + 1;
+  }
+}
+
+Cell cell_of(const std::string& mode, const std::string& cache = "", int ranks = 1) {
+  auto cell = make_cell({.precision = "bf16", .compile = mode, .ranks = ranks});
+  cell.cache = cache;
+  assign_identity(cell);
+  return cell;
+}
+
+CellResults started(const Cell& cell, double init_s, double first_s, double peak_mib) {
+  return measured(cell, {{"init_latency", {init_s, init_s}},
+                         {"first_step_latency", {first_s, first_s}},
+                         {"step_time", {50, 51}},
+                         {"throughput", {640, 630}},
+                         {"peak_memory", {peak_mib, peak_mib}}});
+}
+
+ResultSet on_gpus(std::vector<CellResults> cells) {
+  auto out = result_set("runs/a", std::move(cells));
+  out.fingerprint = gpu_machine("NVIDIA H200");
+  return out;
+}
+
+TEST(Article, A1StartUpColdAndWarmApart) {
+  const auto results = on_gpus({started(cell_of("eager"), 2, 1.5, 9000), started(cell_of("torchscript"), 2, 4, 9000),
+                                started(cell_of("compile.reduce-overhead", "cold"), 6, 44, 12000),
+                                started(cell_of("compile.reduce-overhead", "warm"), 6, 9, 12000)});
+  expect_golden("A1", results);
+  const auto text = article_markdown(results, "A1");
+  const auto cold = text.find("Measured, cold start"), warm = text.find("Measured, warm start");
+  EXPECT_NE(text.find("reduce-overhead.cold |"), std::string::npos);
+  EXPECT_LT(text.find("reduce-overhead.cold |"), warm);
+  EXPECT_LT(cold, warm);
+  EXPECT_THAT(text, HasSubstr("| start: init + first step | - | +733 % | +150 % |"));
+}
+
+TEST(Article, A2CensusAndGrowth) {
+  auto cell = measured(cell_of("torchscript"), {{"step_time", {50}}});
+  cell.launches[0].detail["ir_census"] = {
+      {{"ir", "torchscript.raw"},
+       {"nodes", 1000},
+       {"memory_mib", 2},
+       {"method", "text"},
+       {"kinds", {{"aten::conv2d", 20}, {"aten::relu", 17}, {"prim::Constant", 900}}}},
+      {{"ir", "torchscript.optimised"}, {"nodes", 500}, {"method", "text"}},
+      {{"ir", "fx.symbolic"}, {"nodes", 70}, {"memory_mib", 1}, {"rss_mib", 3}},
+      {{"ir", "aot.forward"}, {"nodes", 400}},
+      {{"ir", "aot.backward"}, {"nodes", 600}},
+      {{"ir", "export"}, {"absent", "no export of this program"}}};
+  const auto results = on_gpus({cell});
+  expect_golden("A2", results);
+  EXPECT_THAT(article_markdown(results, "A2"), HasSubstr("| 0.07 | 2.00 | 0.50 |"));
+}
+
+CellResults recomputing(const std::string& policy, bool static_graph, double launches, double gpu_ms) {
+  auto cell = cell_of("eager", "", 2);
+  cell.checkpointing = policy;
+  cell.ddp.static_graph = static_graph;
+  assign_identity(cell);
+  auto out = measured(cell, {{"launches_per_step", {launches}},
+                             {"kernels_per_step", {launches - 5}},
+                             {"step_time", {gpu_ms + 1}},
+                             {"peak_memory", {policy == "none" ? 8000.0 : 3000.0}}});
+  out.launches[0].detail["timeline"] = {{"steps", 5}, {"ranks", {{{"compute_ms", gpu_ms * 5}}}}};
+  return out;
+}
+
+TEST(Article, A4LaunchesAndStaticGraph) {
+  const auto results = on_gpus(
+      {recomputing("none", false, 300, 40), recomputing("full", false, 400, 52), recomputing("full", true, 390, 51)});
+  expect_golden("A4", results);
+  EXPECT_THAT(article_markdown(results, "A4"), HasSubstr("| eager, full | -2.50 % | -1.92 % |"));
+}
+
+ResultSet seen() {
+  const Json located{{"located", true}, {"by", {"device mark"}}}, not_located{{"located", false}, {"why", "none"}};
+  auto eager = measured(cell_of("eager", "", 2), {{"step_time", {50}}});
+  auto compiled = measured(cell_of("compile.default", "cold", 2), {{"step_time", {40}}});
+  eager.launches[0].detail["visibility"] = {{"forward", located}, {"backward", located}, {"all_reduce", located}};
+  compiled.launches[0].detail["visibility"] = {
+      {"forward", located}, {"backward", not_located}, {"all_reduce", located}};
+  return on_gpus({eager, compiled});
+}
+
+TEST(Article, A6WhatCanBeLocated) {
+  expect_golden("A6", seen());
+  EXPECT_THAT(article_markdown(seen(), "A6"),
+              HasSubstr("| DDP and compilation | not visible | 1 of 1 cells | 0 of 1 cells |"));
+}
+
+TEST(Article, A8Snapshots) {
+  const auto results = seen();
+  const SnapshotsByCell snapshots{
+      {results.cells[1].cell.id, {2, 40, 30, 27, 1, {"graph break: print in dynamo:0/0, twin.py:12"}}}};
+  expect_golden("A8", results, snapshots);
+  EXPECT_THAT(article_markdown(results, "A8"), HasSubstr("from records alone"));
+}
+
+TEST(Article, AnUnknownRowIsAnsweredWithTheKnownOnes) {
+  try {
+    article_markdown(seen(), "A7");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("A1, A2, A4, A6, A8"));
+  }
+}
+
+TEST(Article, RowsOfSuites) {
+  EXPECT_EQ(article_row_of_suite("a01_compile_modes"), "A1");
+  EXPECT_EQ(article_row_of_suite("a08_graph_snapshots"), "A8");
+  for (const char* other : {"", "a", "a01", "a03_topology", "abc_x", "nightly"})
+    EXPECT_EQ(article_row_of_suite(other), "") << other;
+}
+
+TEST(Article, EveryRowHoldsWithNothingMeasured) {
+  for (const auto& row : article_rows()) {
+    EXPECT_FALSE(article_text(result_set("a", {}), row).empty());
+    EXPECT_FALSE(article_markdown(result_set("a", {}), row).empty());
+  }
+}
+
+TEST(Article, TheSuitesOwnTableHasItsRow) {
+  auto results = seen();
+  results.suite = "a06_visibility";
+  EXPECT_THAT(baseline_markdown(results, {}), HasSubstr("## Article A6"));
+  results.suite = "nightly";
+  EXPECT_THAT(baseline_markdown(results, {}), Not(HasSubstr("Article")));
+  EXPECT_THAT(baseline_markdown(results, {}), HasSubstr("## Compile modes"));
+}
+
+}  // namespace
+}  // namespace stepgauge::report
