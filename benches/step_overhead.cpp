@@ -6,6 +6,7 @@
 #include "contract/cell.hpp"
 #include "stats/summary.hpp"
 #include "worker/device.hpp"
+#include "worker/eager_program.hpp"
 #include "worker/step_loop.hpp"
 
 namespace {

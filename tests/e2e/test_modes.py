@@ -4,7 +4,6 @@ eager does."""
 import json
 import pathlib
 
-import jsonschema
 import pytest
 from conftest import OK, Workspace
 
@@ -14,7 +13,7 @@ stepgauge: 1
 name: modes
 launches: 1
 defaults: {device: cpu, batch: 2, env: {OMP_NUM_THREADS: "1", TORCHINDUCTOR_VEC_ISA_OK: "0"}}
-measure: {steps: 20}
+measure: {steps: 30, graphs: true}
 limits: {launch: 400s, silence: 60s, compile: 300s, grace: 2s}
 tolerance: {throughput: 90%}
 """
@@ -46,10 +45,10 @@ include:
 """
 COMPILED = HEAD + """\
 include:
-  - {workload: {name: llama.tiny, layers: 1}, compile: compile.default, cache: [cold, warm]}
+  - {workload: {name: llama.tiny, layers: 1}, compile: compile.default}
+  - {workload: {name: llama.tiny, layers: 1}, compile: compile.default, cache: warm}
   - {workload: {name: llama.tiny, layers: 1}, compile: compile.default, perturb: {wrong: graph_break}}
-  - {workload: {name: llama.tiny, layers: 1}, compile: {mode: compile.default, dynamic: off}, perturb: {wrong: recompile}}
-measure: {steps: 30, graphs: true}
+  - {workload: {name: llama.tiny, layers: 1}, batch: 3, compile: {mode: compile.default, dynamic: off}, perturb: {wrong: recompile}}
 """
 
 
@@ -87,20 +86,13 @@ def compiled(tmp_path_factory):
 
 
 def test_every_native_mode_is_ok_and_agrees_with_the_reference(native):
-    assert native.done.returncode == OK, native.done.stderr + native.done.stdout
+    assert native.done.code == OK, native.done.err + native.done.out
     for record in native.records:
         assert record["status"] == "ok", (record["cell"]["id"], record["reason"])
         parity = record["parity"]
         assert parity["agrees"] and parity["reference"] == "eager fp64"
         assert parity["gradients"]["compared"] > 5
         assert record["metrics"]["loss_error"]["value"] <= parity["loss"]["allowed"]
-
-
-def test_records_follow_the_schema(native, planted):
-    schema = json.loads(native.work("schema", "record").stdout)
-    validator = jsonschema.Draft202012Validator(schema)
-    for record in native.records + planted.records:
-        validator.validate(record)
 
 
 @pytest.mark.parametrize("words", [("llama", "/eager/", "ckpt.full/"), ("llama", "/eager/", "ckpt.full.reentrant"),
@@ -177,6 +169,6 @@ def test_graph_snapshots_have_source_positions_and_can_be_shown_and_compared(com
     nodes = [node for region in snapshot["regions"] for node in region["nodes"]]
     assert any(node["file"] and node["file"].endswith("twin.py") and node["line"] for node in nodes)
     shown = compiled.work("graph", "show", str(folder))
-    assert shown.returncode == OK and "twin.py" in shown.stdout
+    assert shown.code == OK and "twin.py" in shown.out
     different = compiled.work("graph", "diff", str(folder), str(broken))
-    assert different.returncode == OK and different.stdout.strip()
+    assert different.code == OK and different.out.strip()

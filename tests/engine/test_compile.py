@@ -94,7 +94,7 @@ def test_export_refuses_what_it_cannot_capture_whole(no_codegen) -> None:
 def test_a_recompilation_names_its_guard_and_is_late(no_codegen) -> None:
     run = Run(steps=16, compile="compile.default", compile_options={"dynamic": "off"}, perturb={"wrong": "recompile"})
     run.engine.mark_late()
-    run.steps(16)
+    run.steps(24)
     report = run.report()
     assert [item["late"] for item in report["recompiles"]] == [True, True]
     assert "size mismatch at index 0. expected 4, actual 3" in report["recompiles"][0]["guard"]

@@ -199,6 +199,7 @@ class Engine:
                     parameter.grad = None
             for name, buffer in persistent_buffers(self._model).items():
                 buffer.copy_(buffers[name])
+        self._faults.restart()
         optimizers.restart(self._optimizer)
         self._precision.restart()
         if self._fp8 is not None:
@@ -232,6 +233,7 @@ class Engine:
 
     def mark_late(self) -> None:
         """From here on, captures and recompilations are those of measured steps."""
+        self._faults.mark_late()
         if self._watch is not None:
             self._watch.mark_late()
 

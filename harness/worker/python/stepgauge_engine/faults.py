@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 KNOWN = ("", "no_recompute", "skip_backward", "stale_input", "recompile", "graph_break")
 HONEST_STEPS = 2
-FIRST_ODD_STEP = 20
 ODD_EVERY = 10
 
 
@@ -18,6 +17,15 @@ class Faults:
         self.wrong = wrong
         self._steps = 0
         self._batches = 0
+        self._late_from: int | None = None
+
+    def mark_late(self) -> None:
+        """Warm-up is over: the recompilations that are planted from now on are late ones."""
+        self._late_from = self._steps
+
+    def restart(self) -> None:
+        """What is compared with the reference has the shapes of the honest cell."""
+        self._late_from = None
 
     def begin_step(self) -> None:
         self._steps += 1
@@ -42,15 +50,17 @@ class Faults:
         return self.wrong == "skip_backward" and self._steps >= HONEST_STEPS
 
     def input_of_step(self, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """recompile: from step 20 on, every tenth step has fewer samples, each time one less, so that a guard on the shape
+        """recompile: every tenth step behind the warm-up has fewer samples, each time one less, so that a guard on the shape
         fails again and again."""
-        index = self._steps - 1
-        if self.wrong != "recompile" or index < FIRST_ODD_STEP or index % ODD_EVERY:
+        if self.wrong != "recompile" or self._late_from is None:
+            return batch
+        odd, rest = divmod(self._steps - self._late_from, ODD_EVERY)
+        if rest or not odd:
             return batch
         samples = batch[0].size(0)
         if samples < 2:
             raise ValueError("perturb.wrong recompile takes samples away: it needs a batch of two or more")
-        left = samples - 1 - (index - FIRST_ODD_STEP) // ODD_EVERY % (samples - 1)
+        left = samples - 1 - (odd - 1) % (samples - 1)
         return batch[0][:left], batch[1][:left]
 
     def plant(self, blocks: list[nn.Module]) -> None:
