@@ -62,10 +62,11 @@ Json read_switches(torch::Device device) {
 
 LossScaler::LossScaler(torch::Device device) {
   const auto options = torch::TensorOptions().device(device).dtype(torch::kFloat32);
-  scale_ = torch::full({1}, initial_loss_scale, options);
-  growth_ = torch::zeros({1}, options.dtype(torch::kInt32));
-  found_inf_ = torch::zeros({1}, options);
-  one_ = torch::ones({1}, options);
+  // Scalars, as in Python: the optimizer subtracts found_inf from its scalar step counts.
+  scale_ = torch::full({}, initial_loss_scale, options);
+  growth_ = torch::zeros({}, options.dtype(torch::kInt32));
+  found_inf_ = torch::zeros({}, options);
+  one_ = torch::ones({}, options);
 }
 
 void LossScaler::inspect(std::vector<torch::Tensor>& gradients) {

@@ -32,10 +32,16 @@ void ensure_interpreter() {
 }
 
 std::string describe_error(const py::error_already_set& error) {
-  constexpr std::size_t longest = 1500;
-  std::string text =
-      py::str(error.type().attr("__name__")).cast<std::string>() + ": " + py::str(error.value()).cast<std::string>();
-  return text.size() > longest ? text.substr(0, longest) + " ..." : text;
+  constexpr std::size_t longest = 500;
+  const auto message = py::str(error.value()).cast<std::string>();
+  auto text = py::str(error.type().attr("__name__")).cast<std::string>() + ": " +
+              message.substr(0, std::min(message.find('\n'), longest));
+  // A compiler's message names the line of the model that it could not do further down.
+  const auto user = message.find("from user code:");
+  const auto begin = user == std::string::npos ? user : message.rfind("File \"");
+  if (begin != std::string::npos && begin > user)
+    text += " at " + message.substr(begin, message.find('\n', begin) - begin);
+  return text;
 }
 
 }  // namespace stepgauge::worker

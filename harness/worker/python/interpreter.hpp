@@ -12,7 +12,7 @@ namespace stepgauge::worker {
 /// it.
 void ensure_interpreter();
 
-/// The first line of a Python error's message with its class, and the last place in the stack.
+/// Class and first line of a Python error, and of a compiler's error the line of the model.
 std::string describe_error(const pybind11::error_already_set& error);
 
 }  // namespace stepgauge::worker
