@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "contract/metrics.hpp"
 #include "stats/steady.hpp"
 #include "stats/summary.hpp"
+#include "summary/detail/over_ranks.hpp"
 #include "summary/effective.hpp"
 #include "summary/mode_metrics.hpp"
 #include "summary/timeline_summary.hpp"
@@ -17,18 +17,7 @@
 namespace stepgauge::summary {
 namespace {
 
-using RankValue = std::function<std::optional<double>(const RankRecord&)>;
-
-/// Largest over the ranks; absent when any rank lacks it.
-std::optional<double> max_over(const std::vector<RankRecord>& ranks, const RankValue& value) {
-  std::optional<double> largest;
-  for (const auto& rank : ranks) {
-    const auto one = value(rank);
-    if (!one) return std::nullopt;
-    largest = largest ? std::max(*largest, *one) : *one;
-  }
-  return largest;
-}
+using detail::max_over;
 
 std::optional<double> init_seconds(const RankRecord& rank) {
   if (rank.phases_s.empty()) return std::nullopt;

@@ -3,35 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 
 #include "summary/detail/loose_json.hpp"
+#include "summary/detail/over_ranks.hpp"
 
 namespace stepgauge::summary {
 namespace {
 
 using detail::flag;
 using detail::list;
+using detail::max_over;
 using detail::number;
 using detail::part;
 using detail::text;
 
-using RankValue = std::function<std::optional<double>(const RankRecord&)>;
-
 bool compiles(const std::string& mode) {
   return mode != "eager" && mode != "python_eager";
-}
-
-/// Largest over the ranks; absent when any rank lacks it.
-std::optional<double> largest(const std::vector<RankRecord>& ranks, const RankValue& value) {
-  std::optional<double> out;
-  for (const auto& rank : ranks) {
-    const auto one = value(rank);
-    if (!one) return std::nullopt;
-    out = out ? std::max(*out, *one) : *one;
-  }
-  return out;
 }
 
 /// Entries of a list, each as often as its "count" says.
@@ -73,7 +61,7 @@ class Metrics {
     pools();
     census();
     put("loss_error",
-        largest(ranks_, [](const RankRecord& rank) { return number(part(part(rank, "parity"), "loss"), "error"); }),
+        max_over(ranks_, [](const RankRecord& rank) { return number(part(part(rank, "parity"), "loss"), "error"); }),
         why_no_parity());
     return std::move(out_);
   }
@@ -95,22 +83,22 @@ class Metrics {
     const auto compile_number = [](const char* key) {
       return [key](const RankRecord& rank) { return number(part(rank, "compile"), key); };
     };
-    put("compile_time", largest(ranks_, compile_number("compile_s")), any ? silent : nothing);
-    put("graph_captures", largest(ranks_, compile_number("captures")), any ? silent : nothing);
+    put("compile_time", max_over(ranks_, compile_number("compile_s")), any ? silent : nothing);
+    put("graph_captures", max_over(ranks_, compile_number("captures")), any ? silent : nothing);
     // Dynamo alone goes on behind a break and compiles again for another shape.
     const auto no_dynamo = has_compile_caches(cell_.compile) ? std::string(silent)
                            : any                             ? cell_.compile + " is captured whole or not at all"
                                                              : nothing;
-    put("graph_breaks", largest(ranks_, [](const RankRecord& rank) { return counted(rank, "graph_breaks"); }),
+    put("graph_breaks", max_over(ranks_, [](const RankRecord& rank) { return counted(rank, "graph_breaks"); }),
         no_dynamo);
-    put("recompiles", largest(ranks_, [](const RankRecord& rank) { return counted(rank, "recompiles"); }), no_dynamo);
+    put("recompiles", max_over(ranks_, [](const RankRecord& rank) { return counted(rank, "recompiles"); }), no_dynamo);
   }
 
   void pools() {
     const bool captures = is_cuda_graph_mode(cell_.compile) || cell_.compile == "compile.reduce-overhead" ||
                           cell_.compile == "compile.max-autotune";
     put("graph_pools",
-        largest(ranks_, [](const RankRecord& rank) { return number(part(rank, "memory_inside"), "graph_pools_mib"); }),
+        max_over(ranks_, [](const RankRecord& rank) { return number(part(rank, "memory_inside"), "graph_pools_mib"); }),
         captures ? std::string(silent) : cell_.compile + " captures no CUDA graph");
   }
 

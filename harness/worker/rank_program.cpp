@@ -175,6 +175,7 @@ class Rank {
     if (history_kept_) write_text_file(*environment_.memory_history_path, room_->memory_history());
     keep_mode();
     verify();
+    program_.reset();  // before the group: a communicator waits for the graphs that captured it
     if (group_) group_->shutdown();
   }
 
@@ -186,12 +187,7 @@ class Rank {
                                       {"blocks", program_->blocks()},
                                       {"recomputed_blocks_per_step", blocks ? Json(*blocks) : Json(nullptr)}};
     }
-    if (const auto pools = room_->graph_pools_mib()) {
-      record_.detail["memory_inside"]["graph_pools_mib"] = *pools;
-      // What captured graphs hold is in use between their replays too, though the allocator's peak may not say so.
-      auto& steady = record_.memory_steady.allocated_mib;
-      if (steady) steady = std::max(*steady, *pools);
-    }
+    if (const auto pools = room_->graph_pools_mib()) record_.detail["memory_inside"]["graph_pools_mib"] = *pools;
     if (cell_.measure.ir_census) {
       progress_.phase("census");
       record_.detail["ir_census"] = program_->ir_census();

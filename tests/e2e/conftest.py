@@ -148,3 +148,23 @@ def work(tmp_path) -> Workspace:
     workspace = Workspace(tmp_path)
     workspace.write("small.yaml", SMALL)
     return workspace
+
+
+class RealRun:
+    """A suite run with the real worker into the folder "a"."""
+
+    def __init__(self, path: pathlib.Path, suite: str, timeout: float = 300) -> None:
+        self.work = Workspace(path)
+        self.work.write("suite.yaml", suite)
+        self.done = self.work("run", "suite.yaml", "--out", "a", "--quiet", timeout=timeout)
+        self.folder = path / "a"
+        self.records = self.work.records("a")
+
+    def of(self, *words: str) -> list[dict]:
+        """The launches of the one cell whose id has all the words ("!x": has it not)."""
+        def fits(cell_id: str) -> bool:
+            return all(word[1:] not in cell_id if word[0] == "!" else word in cell_id for word in words)
+
+        chosen = [record for record in self.records if fits(record["cell"]["id"])]
+        assert len({record["cell"]["id"] for record in chosen}) == 1, (words, [record["cell"]["id"] for record in self.records])
+        return chosen

@@ -6,7 +6,7 @@ import statistics
 import subprocess
 
 import pytest
-from conftest import FAILED, OK, WORKER, Workspace
+from conftest import FAILED, OK, WORKER, RealRun, Workspace
 
 SUITE = """\
 stepgauge: 1
@@ -53,36 +53,19 @@ limits: {launch: 90s, silence: 8s, grace: 2s}
 """
 
 
-class Run:
-    def __init__(self, path, suite: str):
-        self.work = Workspace(path)
-        self.work.write("suite.yaml", suite)
-        self.done = self.work("run", "suite.yaml", "--out", "a", "--quiet", timeout=300)
-        self.records = self.work.records("a")
-
-    def of(self, *words: str) -> list[dict]:
-        """The launches of the one cell whose id has all the words ("!x": has it not)."""
-        def fits(cell_id):
-            return all(word[1:] not in cell_id if word[0] == "!" else word in cell_id for word in words)
-
-        chosen = [record for record in self.records if fits(record["cell"]["id"])]
-        assert len({record["cell"]["id"] for record in chosen}) == 1, (words, [record["cell"]["id"] for record in self.records])
-        return chosen
-
-
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
-    return Run(tmp_path_factory.mktemp("real"), SUITE)
+    return RealRun(tmp_path_factory.mktemp("real"), SUITE)
 
 
 @pytest.fixture(scope="module")
 def perturbed(tmp_path_factory):
-    return Run(tmp_path_factory.mktemp("perturbed"), PERTURBED)
+    return RealRun(tmp_path_factory.mktemp("perturbed"), PERTURBED)
 
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory):
-    return Run(tmp_path_factory.mktemp("broken"), BROKEN)
+    return RealRun(tmp_path_factory.mktemp("broken"), BROKEN)
 
 
 def values(records: list[dict], name: str) -> list[float]:
