@@ -42,6 +42,18 @@ TEST(Parity, ThreeTimesTheSpreadOfEagerIsAllowed) {
   EXPECT_FALSE(compare_trajectories(scaled(1.05), reference(), reference(), "fp32").at("agrees").get<bool>());
 }
 
+TEST(Parity, StepsThatThrowTheLossAboutAreAllowedTheRoundingThatTheyAmplify) {
+  auto expected = reference();
+  expected.losses = {2, 10, 20};
+  auto value = expected;
+  value.losses[2] = 20.4;                                // 2 % where the loss has moved by 90 % of itself
+  value.samples[0].update = {-0.105, 0.21, -0.3, -0.4};  // 2 %
+  EXPECT_TRUE(compare_trajectories(value, expected, expected, "fp32").at("agrees").get<bool>());
+  value.losses[0] = 2.01;
+  EXPECT_FALSE(compare_trajectories(value, expected, expected, "fp32").at("agrees").get<bool>())
+      << "the first loss comes before any step";
+}
+
 TEST(Parity, AWrongLossNamesItsStep) {
   auto value = reference();
   value.losses[1] = 2.9;

@@ -11,6 +11,10 @@ namespace stepgauge::worker {
 namespace {
 
 constexpr double multiple = 3;  ///< of the eager program's own distance to the reference
+// A large step amplifies the rounding of the one before it, in eager too. How large is told by how far it moves the
+// loss: these shares of that movement (of it relative to the first loss, at most 1) are granted on top.
+constexpr double loss_per_movement = 0.05;
+constexpr double update_per_movement = 0.1;
 // A parameter whose gradient is this small beside the largest one is noise in any precision.
 constexpr double negligible = 1e-4;
 
@@ -104,7 +108,8 @@ Json compare_trajectories(const Trajectory& value, const Trajectory& spread, con
     const double expected = reference.losses[i];
     double error = relative(value.losses[i], expected);
     if (!std::isfinite(error)) error = 1e30;
-    const double allowed = multiple * relative(spread.losses[i], expected) + floor.loss;
+    const double moved = relative(reference.losses[0], expected);
+    const double allowed = multiple * relative(spread.losses[i], expected) + floor.loss + loss_per_movement * moved;
     if (error / allowed > loss_error / loss_allowed || i == 0) {
       loss_error = error;
       loss_allowed = allowed;
@@ -115,7 +120,10 @@ Json compare_trajectories(const Trajectory& value, const Trajectory& spread, con
     }
   }
   const auto gradients = worst_sample(value, spread, reference, &Trajectory::Sample::gradient, floor.gradient);
-  const auto updates = worst_sample(value, spread, reference, &Trajectory::Sample::update, floor.update);
+  double movement = 0;
+  for (const double loss : reference.losses) movement = std::max(movement, relative(loss, reference.losses[0]));
+  const auto updates = worst_sample(value, spread, reference, &Trajectory::Sample::update,
+                                    floor.update + update_per_movement * std::min(1.0, movement));
   double norm_error = relative(value.gradient_norm, reference.gradient_norm);
   if (!std::isfinite(norm_error)) norm_error = 1e30;
   const double norm_allowed = multiple * relative(spread.gradient_norm, reference.gradient_norm) + floor.gradient;
