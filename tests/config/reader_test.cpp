@@ -95,7 +95,7 @@ TEST(Choices, WordsOfYaml11StayWords) {
   expect_error("defaults: {compile: false}\n", "3:21", {"unknown value \"false\""});
   expect_error("on: 1\n", "3:1", {"unknown key \"on\""});
   expect_error("defaults: {precision: bf61}\n", "3:23", {"unknown value \"bf61\"", "did you mean \"bf16\""});
-  expect_error("defaults: {checkpointing: ~}\n", "3:27", {"expected a string, found nothing"});
+  expect_error("defaults: {checkpointing: ~}\n", "3:27", {"expected a checkpointing policy or a map, found nothing"});
   expect_error("defaults:\n  precision:\n  batch: 1\n", "4:3", {"defaults.precision", "found nothing"});
 }
 

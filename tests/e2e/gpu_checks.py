@@ -84,6 +84,60 @@ class Overhead(GpuTest):
         self.assertAlmostEqual(self.ratio("llama.1.1b", 8, precision="bf16_pure"), 1, delta=0.003)
 
 
+MODES = """\
+stepgauge: 1
+name: modes
+launches: 1
+defaults:
+  device: cuda
+  workload: {name: llama.1.1b, layers: 2, hidden: 1024, heads: 16, kv_heads: 4, ffn: 2816, sequence: 512}
+  batch: 4
+  precision: bf16_pure
+"""
+
+
+class Modes(GpuTest):
+    """Every compile mode computes what eager does, and what does not is found."""
+
+    def run_modes(self, name, cells):
+        code, records = self.run_suite(MODES + cells + "measure: {steps: 20}\nlimits: {launch: 9m, compile: 5m}\n", name)
+        return code, {record["cell"]["id"].rsplit("-", 1)[0]: record for record in records}
+
+    def test_every_mode_agrees_with_the_reference(self):
+        code, records = self.run_modes("modes", "axes:\n  compile: [eager, torchscript, cuda_graph, cuda_graph.forward_backward, python_eager,\n"
+                                                "    compile.default, compile.reduce-overhead, compile.export]\n")
+        self.assertEqual({name: record["reason"] for name, record in records.items() if record["status"] != "ok"}, {})
+        self.assertEqual(code, 0)
+        for record in records.values():
+            self.assertTrue(record["parity"]["agrees"])
+        graph = next(record for name, record in records.items() if "/cuda_graph/" in name)
+        self.assertGreater(graph["metrics"]["graph_pools"]["value"], 0)
+        self.assertIn("graph mark", graph["visibility"]["forward"]["by"])
+
+    @two_gpus
+    def test_two_ranks_inside_a_graph_and_around_the_compiler(self):
+        code, records = self.run_modes("modes_ddp2", "include:\n  - {compile: eager, ddp: 2}\n  - {compile: cuda_graph, ddp: 2}\n"
+                                                     "  - {compile: compile.default, ddp: 2}\n"
+                                                     "  - {compile: compile.default, ddp: {ranks: 2, wrapper: reducer}}\n")
+        self.assertEqual({name: record["reason"] for name, record in records.items() if record["status"] != "ok"}, {})
+        self.assertEqual(code, 0)
+
+    def test_precisions_and_checkpointing(self):
+        code, records = self.run_modes("precisions", "axes:\n  precision: [fp32, tf32, bf16, fp16, fp8, fp8_delayed]\ninclude:\n"
+                                                     "  - {checkpointing: full}\n  - {checkpointing: full, compile: cuda_graph}\n"
+                                                     "  - {checkpointing: selective, compile: compile.default}\n")
+        self.assertEqual({name: record["reason"] for name, record in records.items() if record["status"] != "ok"}, {})
+        self.assertEqual(code, 0)
+
+    def test_what_does_not_do_its_work_is_no_result(self):
+        code, records = self.run_modes("planted_modes", "include:\n  - {compile: cuda_graph, perturb: {wrong: stale_input}}\n"
+                                                        "  - {compile: compile.default, perturb: {wrong: skip_backward}}\n"
+                                                        "  - {compile: cuda_graph, checkpointing: full, perturb: {wrong: no_recompute}}\n"
+                                                        "  - {compile: {mode: compile.default, dynamic: off}, perturb: {wrong: recompile}}\n")
+        self.assertEqual(code, 3)
+        self.assertEqual([record["status"] for record in records.values()], ["incorrect", "incorrect", "ineffective", "unsteady"])
+
+
 class Inside(GpuTest):
     """The traced pass on the two workloads and over the transports."""
 
