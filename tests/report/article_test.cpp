@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "build_results.hpp"
+#include "expect_golden.hpp"
 #include "report/baseline_table.hpp"
 #include "report/detail/escape.hpp"
 
@@ -20,13 +21,8 @@ using namespace stepgauge::testing;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-void expect_golden(const std::string& row, const ResultSet& results, const SnapshotsByCell& snapshots = {}) {
-  const char* source = std::getenv("STEPGAUGE_SOURCE_DIR");
-  ASSERT_NE(source, nullptr) << "run through ctest, or set STEPGAUGE_SOURCE_DIR";
-  const auto text = article_markdown(results, row, snapshots);
-  const auto path = std::filesystem::path(source) / "tests/report/golden" / ("article_" + row + ".md");
-  if (std::getenv("STEPGAUGE_UPDATE_GOLDEN") != nullptr) write_text_file(path, text);
-  EXPECT_EQ(text, read_text_file(path)) << row;
+void expect_article(const std::string& row, const ResultSet& results, const SnapshotsByCell& snapshots = {}) {
+  testing::expect_golden("article_" + row + ".md", article_markdown(results, row, snapshots));
   const auto shown = article_text(results, row, snapshots);
   for (std::size_t begin = 0; begin < shown.size();) {
     const auto end = std::min(shown.find('\n', begin), shown.size());
@@ -60,7 +56,7 @@ TEST(Article, A1StartUpColdAndWarmApart) {
   const auto results = on_gpus({started(cell_of("eager"), 2, 1.5, 9000), started(cell_of("torchscript"), 2, 4, 9000),
                                 started(cell_of("compile.reduce-overhead", "cold"), 6, 44, 12000),
                                 started(cell_of("compile.reduce-overhead", "warm"), 6, 9, 12000)});
-  expect_golden("A1", results);
+  expect_article("A1", results);
   const auto text = article_markdown(results, "A1");
   const auto cold = text.find("Measured, cold start"), warm = text.find("Measured, warm start");
   EXPECT_NE(text.find("reduce-overhead.cold |"), std::string::npos);
@@ -83,7 +79,7 @@ TEST(Article, A2CensusAndGrowth) {
       {{"ir", "aot.backward"}, {"nodes", 600}},
       {{"ir", "export"}, {"absent", "no export of this program"}}};
   const auto results = on_gpus({cell});
-  expect_golden("A2", results);
+  expect_article("A2", results);
   EXPECT_THAT(article_markdown(results, "A2"), HasSubstr("| 0.07 | 2.00 | 0.50 |"));
 }
 
@@ -103,7 +99,7 @@ CellResults recomputing(const std::string& policy, bool static_graph, double lau
 TEST(Article, A4LaunchesAndStaticGraph) {
   const auto results = on_gpus(
       {recomputing("none", false, 300, 40), recomputing("full", false, 400, 52), recomputing("full", true, 390, 51)});
-  expect_golden("A4", results);
+  expect_article("A4", results);
   EXPECT_THAT(article_markdown(results, "A4"), HasSubstr("| eager, full | -2.50 % | -1.92 % |"));
 }
 
@@ -118,7 +114,7 @@ ResultSet seen() {
 }
 
 TEST(Article, A6WhatCanBeLocated) {
-  expect_golden("A6", seen());
+  expect_article("A6", seen());
   EXPECT_THAT(article_markdown(seen(), "A6"),
               HasSubstr("| DDP and compilation | not visible | 1 of 1 cells | 0 of 1 cells |"));
 }
@@ -127,7 +123,7 @@ TEST(Article, A8Snapshots) {
   const auto results = seen();
   const SnapshotsByCell snapshots{
       {results.cells[1].cell.id, {2, 40, 30, 27, 1, {"graph break: print in dynamo:0/0, twin.py:12"}}}};
-  expect_golden("A8", results, snapshots);
+  expect_article("A8", results, snapshots);
   EXPECT_THAT(article_markdown(results, "A8"), HasSubstr("from records alone"));
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "build_results.hpp"
+#include "expect_golden.hpp"
 #include "report/detail/cell_groups.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/mode_sheets.hpp"
@@ -20,14 +21,6 @@ namespace {
 using namespace stepgauge::testing;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-void expect_golden(const std::string& name, const std::string& text) {
-  const char* source = std::getenv("STEPGAUGE_SOURCE_DIR");
-  ASSERT_NE(source, nullptr) << "run through ctest, or set STEPGAUGE_SOURCE_DIR";
-  const auto path = std::filesystem::path(source) / "tests/report/golden" / name;
-  if (std::getenv("STEPGAUGE_UPDATE_GOLDEN") != nullptr) write_text_file(path, text);
-  EXPECT_EQ(text, read_text_file(path)) << name;
-}
 
 Cell cell_of(const std::string& mode, const std::string& cache = "", const std::string& worker = "stepgauge") {
   auto cell = make_cell({.precision = "bf16", .compile = mode});

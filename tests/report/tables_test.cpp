@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "build_results.hpp"
+#include "expect_golden.hpp"
 #include "report/baseline_table.hpp"
 #include "report/comparison_table.hpp"
 #include "report/detail/escape.hpp"
@@ -16,14 +17,6 @@ namespace stepgauge::report {
 namespace {
 
 using namespace stepgauge::testing;
-
-void expect_golden(const std::string& name, const std::string& text) {
-  const char* source = std::getenv("STEPGAUGE_SOURCE_DIR");
-  ASSERT_NE(source, nullptr) << "run through ctest, or set STEPGAUGE_SOURCE_DIR";
-  const auto path = std::filesystem::path(source) / "tests/report/golden" / name;
-  if (std::getenv("STEPGAUGE_UPDATE_GOLDEN") != nullptr) write_text_file(path, text);
-  EXPECT_EQ(text, read_text_file(path)) << name;
-}
 
 void expect_width(const std::string& text, std::size_t width) {
   for (std::size_t begin = 0; begin < text.size();) {

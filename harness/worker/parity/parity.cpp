@@ -52,9 +52,9 @@ class Reference {
     const auto type_of_cell = make_precision_policy(cell_.precision, room_.device()).parameters;
     program.restart_from(*build_model(cell_, workload_, room_.device(), type_of_cell));
     std::vector<workloads::Batch> typed;
-    const auto type = make_precision_policy(precision, room_.device()).input;
-    for (const auto& batch : batches) typed.push_back(converted(batch, type));
-    return follow(program, typed, make_precision_policy(precision, room_.device()).loss_scaling);
+    const auto policy = make_precision_policy(precision, room_.device());
+    for (const auto& batch : batches) typed.push_back(converted(batch, policy.input));
+    return follow(program, typed, policy.loss_scaling);
   }
 
  private:
