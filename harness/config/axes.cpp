@@ -126,7 +126,25 @@ void complete_compile(CompileValue& over, const CompileValue& base) {
 }
 
 void complete_ddp(DdpValue& over, const DdpValue& base) {
-  fill_gap(over.ranks, base.ranks);
+  // Two of the three numbers give the third; those of the defaults must not contradict what is written here.
+  const bool placed = over.nodes || over.ranks_per_node;
+  if (!placed || !over.ranks) fill_gap(over.ranks, base.ranks);
+  if (!(placed && over.ranks)) {
+    if (!over.ranks_per_node) fill_gap(over.nodes, base.nodes);
+    if (!over.nodes || !over.ranks) fill_gap(over.ranks_per_node, base.ranks_per_node);
+  }
+  fill_gap(over.oversubscribe, base.oversubscribe);
+  fill_gap(over.interface, base.interface);
+  fill_gap(over.algorithm, base.algorithm);
+  fill_gap(over.protocol, base.protocol);
+  fill_gap(over.channels, base.channels);
+  fill_gap(over.topology_file, base.topology_file);
+  fill_gap(over.overlap, base.overlap);
+  fill_gap(over.hook, base.hook);
+  fill_gap(over.hook_share, base.hook_share);
+  fill_gap(over.hook_rank, base.hook_rank);
+  fill_gap(over.error_feedback, base.error_feedback);
+  over.marks.insert(base.marks.begin(), base.marks.end());
   fill_gap(over.bucket_cap_mb, base.bucket_cap_mb);
   fill_gap(over.first_bucket_mb, base.first_bucket_mb);
   fill_gap(over.gradient_as_bucket_view, base.gradient_as_bucket_view);
@@ -137,10 +155,7 @@ void complete_ddp(DdpValue& over, const DdpValue& base) {
     over.backend = base.backend;
     over.backend_mark = base.backend_mark;
   }
-  if (!over.transport) {
-    over.transport = base.transport;
-    over.transport_mark = base.transport_mark;
-  }
+  fill_gap(over.transport, base.transport);
 }
 
 void complete_optimizer(OptimizerValue& over, const OptimizerValue& base) {

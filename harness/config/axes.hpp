@@ -59,11 +59,14 @@ struct CompileValue {
 
 /// What was written; the rest comes from the suite's defaults, then from the contract's.
 struct DdpValue {
-  std::optional<int> ranks;
-  std::optional<std::string> backend, transport, wrapper;
+  std::optional<int> ranks, nodes, ranks_per_node, channels, hook_rank;
+  std::optional<std::string> backend, transport, wrapper, interface, algorithm, protocol, topology_file, overlap, hook;
+  std::optional<bool> oversubscribe, error_feedback;
+  std::optional<double> hook_share;
   std::optional<double> bucket_cap_mb, first_bucket_mb;
   std::optional<bool> gradient_as_bucket_view, find_unused, static_graph;
-  Mark backend_mark, transport_mark;
+  Mark backend_mark, nodes_mark;
+  std::map<std::string, Mark> marks;  ///< of the keys that were written
 };
 
 struct OptimizerValue {
@@ -76,7 +79,7 @@ using EnvValue = std::map<std::string, std::string>;
 
 struct PerturbValue {
   CellPerturb perturb;
-  Mark fault_rank_mark;
+  Mark fault_rank_mark, rank_mark;
 };
 
 /// Where a value stands: a later level wins over an earlier one.

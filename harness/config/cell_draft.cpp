@@ -90,10 +90,25 @@ void fill_ddp(const CellDraft& draft, Cell& cell) {
   const auto& asked = value == nullptr ? nothing : std::get<DdpValue>(value->data);
   const CellDdp standard;
   auto& ddp = cell.ddp;
-  ddp.ranks = asked.ranks.value_or(1);
+  ddp.ranks = asked.ranks.value_or(asked.nodes.value_or(1) * asked.ranks_per_node.value_or(1));
+  ddp.nodes = asked.nodes.value_or(asked.ranks_per_node ? std::max(1, ddp.ranks / *asked.ranks_per_node) : 1);
   ddp.backend = asked.backend.value_or(cell.device == "cuda" ? "nccl" : "gloo");
   // One rank has nobody to talk to: a transport from the defaults must not split its identity.
-  ddp.transport = ddp.ranks == 1 ? standard.transport : asked.transport.value_or(standard.transport);
+  if (ddp.ranks > 1) {
+    ddp.transport = asked.transport.value_or(standard.transport);
+    ddp.oversubscribe = asked.oversubscribe.value_or(standard.oversubscribe);
+    ddp.interface = asked.interface.value_or(standard.interface);
+    ddp.algorithm = asked.algorithm.value_or(standard.algorithm);
+    ddp.protocol = asked.protocol.value_or(standard.protocol);
+    ddp.channels = asked.channels.value_or(standard.channels);
+    ddp.topology_file = asked.topology_file.value_or(standard.topology_file);
+    ddp.overlap = asked.overlap.value_or(standard.overlap);
+    ddp.hook = asked.hook.value_or(standard.hook);
+  }
+  const bool keeps_error = is_top_k(ddp.hook) || ddp.hook == "power_sgd";
+  ddp.hook_share = is_top_k(ddp.hook) ? asked.hook_share.value_or(standard.hook_share) : standard.hook_share;
+  ddp.hook_rank = ddp.hook == "power_sgd" ? asked.hook_rank.value_or(standard.hook_rank) : standard.hook_rank;
+  ddp.error_feedback = keeps_error ? asked.error_feedback.value_or(true) : true;
   ddp.bucket_cap_mb = asked.bucket_cap_mb.value_or(standard.bucket_cap_mb);
   ddp.first_bucket_mb = asked.first_bucket_mb.value_or(standard.first_bucket_mb);
   ddp.gradient_as_bucket_view = asked.gradient_as_bucket_view.value_or(standard.gradient_as_bucket_view);
@@ -125,11 +140,30 @@ void check_ddp(const CellDraft& draft, const Cell& cell) {
   const auto* value = draft.at(Axis::ddp);
   if (value == nullptr) return;
   const auto& asked = std::get<DdpValue>(value->data);
-  if (cell.device == "cpu" && cell.ddp.backend == "nccl")
-    fail(asked.backend_mark, "ddp.backend: \"nccl\" needs device cuda; a cpu cell has \"gloo\"");
-  if (cell.ddp.transport != "auto" && cell.ddp.backend != "nccl") {
-    fail(asked.transport_mark, fmt::format("ddp.transport: \"{}\" is a setting of nccl; this cell ({}) has \"{}\"",
-                                           cell.ddp.transport, cell.device, cell.ddp.backend));
+  const auto& ddp = cell.ddp;
+  if (cell.device == "cpu" && ddp.backend == "nccl")
+    fail(asked.backend_mark, "ddp.backend: \"nccl\" needs device cuda; a cpu cell has \"gloo\" or \"mpi\"");
+  if (cell.device == "cuda" && ddp.backend != "nccl")
+    fail(asked.backend_mark,
+         fmt::format("ddp.backend: \"{}\" is for device cpu; a cuda cell has \"nccl\"", ddp.backend));
+  if (ddp.nodes > 1 && ddp.ranks % ddp.nodes != 0)
+    fail(asked.nodes_mark, fmt::format("ddp: {} ranks do not divide among {} nodes", ddp.ranks, ddp.nodes));
+  if (asked.ranks_per_node && ddp.ranks != ddp.nodes * *asked.ranks_per_node)
+    fail(asked.nodes_mark, fmt::format("ddp: {} nodes of {} ranks are not {} ranks; give two of ranks, nodes and "
+                                       "ranks_per_node",
+                                       ddp.nodes, *asked.ranks_per_node, ddp.ranks));
+  if (ddp.backend != "nccl") {
+    const std::pair<const char*, bool> settings[]{{"transport", ddp.transport != "auto"},
+                                                  {"algorithm", !ddp.algorithm.empty()},
+                                                  {"protocol", !ddp.protocol.empty()},
+                                                  {"channels", ddp.channels > 0},
+                                                  {"topology_file", !ddp.topology_file.empty()}};
+    for (const auto& [key, set] : settings) {
+      if (!set) continue;
+      const auto found = asked.marks.find(key);
+      fail(found == asked.marks.end() ? value->mark : found->second,
+           fmt::format("ddp.{}: a setting of nccl; this cell ({}) has \"{}\"", key, cell.device, ddp.backend));
+    }
   }
 }
 
@@ -183,6 +217,11 @@ void check_cell(const CellDraft& draft, const Cell& cell) {
     fail(std::get<PerturbValue>(draft.at(Axis::perturb)->data).fault_rank_mark,
          fmt::format("perturb.fault.rank: expected a rank below {}, the cell's number of ranks, found {}",
                      cell.ddp.ranks, cell.perturb.fault->rank));
+  }
+  if (cell.perturb.rank && *cell.perturb.rank >= cell.ddp.ranks) {
+    fail(std::get<PerturbValue>(draft.at(Axis::perturb)->data).rank_mark,
+         fmt::format("perturb.rank: expected a rank below {}, the cell's number of ranks, found {}", cell.ddp.ranks,
+                     *cell.perturb.rank));
   }
 }
 

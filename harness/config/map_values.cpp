@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "config/axes.hpp"
 #include "config/env_allow_list.hpp"
@@ -86,13 +87,57 @@ struct MapReader {
 };
 
 CellFault read_fault(const Node& node, const std::string& where) {
-  static const std::vector<std::string> keys{"kind", "rank", "step"}, kinds{"kill", "stop", "throw"};
+  static const std::vector<std::string> keys{"kind", "rank", "step"};
   const MapReader map{require_map(node, where, keys), where};
   CellFault fault;
-  fault.kind = read_choice(map.require("kind"), where + ".kind", kinds);
+  fault.kind = read_choice(map.require("kind"), where + ".kind", known_faults());
   fault.rank = static_cast<int>(map.integer("rank", 0, 4095).value_or(0));
   fault.step = map.integer("step", 0, 1'000'000'000).value_or(0);
   return fault;
+}
+
+/// A network interface's name as Linux takes it.
+std::string read_interface(const Node& node, const std::string& where) {
+  constexpr std::size_t most = 15;
+  const auto text = read_text(node, where, "a network interface's name");
+  const bool odd = text.empty() || text.size() > most || text == "." || text == ".." ||
+                   text.find_first_of("/ \t,=^:") != std::string::npos;
+  if (odd)
+    fail(node.mark, fmt::format("{}: expected the name of a network interface, e.g. eth0, found \"{}\"", where, text));
+  return text;
+}
+
+void read_hook(const Node& node, const std::string& where, DdpValue& ddp) {
+  static const std::vector<std::string> keys{"name", "share", "rank", "error_feedback"};
+  static const auto names = [] {
+    auto out = known_hooks();
+    out.insert(out.begin(), "none");
+    return out;
+  }();
+  constexpr int max_rank = 64;
+  const bool is_map = node.kind == Node::Kind::map;
+  if (is_map) require_map(node, where, keys);
+  const MapReader map{node, where};
+  auto name = read_choice(is_map ? map.require("name") : node, is_map ? where + ".name" : where, names);
+  ddp.hook = name == "none" ? std::string() : name;
+  ddp.hook_share.reset();
+  ddp.hook_rank.reset();
+  ddp.error_feedback.reset();
+  if (!is_map) return;
+  const auto only_for = [&](const char* key, bool fits, const char* owners) {
+    if (node.find(key) != nullptr && !fits)
+      fail(map.mark_of(key), fmt::format("{}.{}: a setting of {}; the hook is \"{}\"", where, key, owners, name));
+  };
+  only_for("share", is_top_k(name), "top_k and top_k_fp8");
+  only_for("rank", name == "power_sgd", "power_sgd");
+  only_for("error_feedback", is_top_k(name) || name == "power_sgd", "top_k, top_k_fp8 and power_sgd");
+  ddp.hook_share = map.get("share", [](const Node& n, const std::string& w) {
+    const auto share = read_fraction(n, w);
+    if (share <= 0) fail(n.mark, w + ": expected a share above 0 %");
+    return share;
+  });
+  if (const auto rank = map.integer("rank", 1, max_rank)) ddp.hook_rank = static_cast<int>(*rank);
+  ddp.error_feedback = map.boolean("error_feedback");
 }
 
 }  // namespace
@@ -178,11 +223,16 @@ std::string read_checkpointing(const Node& node, const std::string& where) {
 }
 
 DdpValue read_ddp(const Node& node, const std::string& where) {
-  static const std::vector<std::string> keys{"ranks",         "backend",         "transport",
-                                             "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
-                                             "find_unused",   "static_graph",    "wrapper"};
-  static const std::vector<std::string> backends{"nccl", "gloo"}, wrappers{"torch", "reducer"};
-  constexpr int max_ranks = 4096;
+  static const std::vector<std::string> keys{"ranks",           "nodes",         "ranks_per_node",
+                                             "oversubscribe",   "backend",       "transport",
+                                             "interface",       "algorithm",     "protocol",
+                                             "channels",        "topology_file", "bucket_cap_mb",
+                                             "first_bucket_mb", "find_unused",   "gradient_as_bucket_view",
+                                             "static_graph",    "overlap",       "hook",
+                                             "wrapper"};
+  static const std::vector<std::string> backends{"nccl", "gloo", "mpi"}, wrappers{"torch", "reducer"},
+      algorithms{"ring", "tree"}, protocols{"ll", "ll128", "simple"};
+  constexpr int max_ranks = 4096, max_channels = 64;
   DdpValue ddp;
   if (node.kind != Node::Kind::map) {
     if (!node.is_text())
@@ -191,20 +241,41 @@ DdpValue read_ddp(const Node& node, const std::string& where) {
     return ddp;
   }
   const MapReader map{require_map(node, where, keys), where};
-  if (const auto ranks = map.integer("ranks", 1, max_ranks)) ddp.ranks = static_cast<int>(*ranks);
+  const auto count = [&](const char* key, int most) {
+    const auto value = map.integer(key, 1, most);
+    return value ? std::optional<int>(static_cast<int>(*value)) : std::nullopt;
+  };
+  ddp.ranks = count("ranks", max_ranks);
+  ddp.nodes = count("nodes", max_ranks);
+  ddp.ranks_per_node = count("ranks_per_node", max_ranks);
+  ddp.nodes_mark = map.mark_of(ddp.nodes ? "nodes" : "ranks_per_node");
+  ddp.oversubscribe = map.boolean("oversubscribe");
+  ddp.interface = map.get("interface", read_interface);
+  ddp.algorithm = map.choice("algorithm", algorithms);
+  ddp.protocol = map.choice("protocol", protocols);
+  ddp.channels = count("channels", max_channels);
+  ddp.topology_file = map.get("topology_file", [](const Node& n, const std::string& w) {
+    return read_text(n, w, "the path of a topology file");
+  });
+  ddp.overlap = map.choice("overlap", known_overlaps());
+  if (const auto* hook = node.find("hook")) read_hook(*hook->value, where + ".hook", ddp);
+  for (const auto& entry : node.entries) ddp.marks[entry.key] = entry.value->mark;
   ddp.backend = map.choice("backend", backends);
   ddp.backend_mark = map.mark_of("backend");
   ddp.transport = map.choice("transport", known_transports());
-  ddp.transport_mark = map.mark_of("transport");
   ddp.bucket_cap_mb = map.number("bucket_cap_mb", 0.001, 1e6);
   ddp.first_bucket_mb = map.number("first_bucket_mb", 0.001, 1e6);
   ddp.gradient_as_bucket_view = map.boolean("gradient_as_bucket_view");
   ddp.find_unused = map.boolean("find_unused");
   ddp.static_graph = map.boolean("static_graph");
   ddp.wrapper = map.choice("wrapper", wrappers);
-  if (ddp.ranks == 1 && ddp.transport && *ddp.transport != "auto")
-    fail(ddp.transport_mark,
-         fmt::format("{}.transport: \"{}\" needs at least 2 ranks, found ranks: 1", where, *ddp.transport));
+  for (const auto& [key, mark] : ddp.marks) {
+    static const std::set<std::string> of_several{"oversubscribe", "interface",     "algorithm", "protocol",
+                                                  "channels",      "topology_file", "overlap",   "hook"};
+    const bool transport = key == "transport" && *ddp.transport != "auto";
+    if (ddp.ranks == 1 && (transport || of_several.contains(key)))
+      fail(mark, fmt::format("{}.{}: needs at least 2 ranks, found ranks: 1", where, key));
+  }
   return ddp;
 }
 
@@ -237,8 +308,8 @@ EnvValue read_env(const Node& node, const std::string& where) {
 }
 
 PerturbValue read_perturb(const Node& node, const std::string& where) {
-  static const std::vector<std::string> keys{"step_percent", "sleep", "extra_memory_mib",
-                                             "each_step",    "wrong", "fault"};
+  static const std::vector<std::string> keys{"step_percent", "sleep", "extra_memory_mib", "each_step", "wrong",
+                                             "fault",        "rank"};
   static const std::vector<std::string> each_keys{"sleep_us", "copy_mib", "kernels"};
   static const std::vector<std::string> sleep_keys{"phase", "seconds"};
   PerturbValue value;
@@ -264,6 +335,13 @@ PerturbValue read_perturb(const Node& node, const std::string& where) {
     value.perturb.step_kernels = each.integer("kernels", 0, 10'000).value_or(0);
   }
   value.perturb.wrong = map.choice("wrong", known_wrongs()).value_or("");
+  if (const auto rank = map.integer("rank", 0, 4095)) {
+    const bool slows = value.perturb.step_percent != 0 || node.find("each_step") != nullptr;
+    if (!slows)
+      fail(map.mark_of("rank"), where + ".rank: one rank is slowed by step_percent or each_step; neither is here");
+    value.perturb.rank = static_cast<int>(*rank);
+    value.rank_mark = map.mark_of("rank");
+  }
   if (const auto* entry = node.find("fault")) {
     value.perturb.fault = read_fault(*entry->value, where + ".fault");
     const auto* rank = entry->value->find("rank");

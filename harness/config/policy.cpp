@@ -15,8 +15,9 @@ void put(const std::optional<T>& value, U& field) {
 }
 
 void read_measure(const Node& node, const std::string& where, PolicyPatch& patch) {
-  static const std::vector<std::string> keys{"steps",       "warmup_block", "warmup_max_steps", "warmup_max", "losses",
-                                             "trace_steps", "parity_steps", "graphs",           "ir_census"};
+  static const std::vector<std::string> keys{"steps",     "warmup_block",    "warmup_max_steps", "warmup_max",
+                                             "losses",    "trace_steps",     "parity_steps",     "graphs",
+                                             "ir_census", "allreduce_sweep", "collective_log"};
   constexpr std::int64_t max_steps = 1'000'000;
   for (const auto& [key, mark, value] : require_map(node, where, keys).entries) {
     const auto item = where + "." + key;
@@ -29,6 +30,8 @@ void read_measure(const Node& node, const std::string& where, PolicyPatch& patch
     if (key == "parity_steps") patch.parity_steps = read_integer(*value, item, 0, 100);
     if (key == "graphs") patch.graphs = read_bool(*value, item);
     if (key == "ir_census") patch.ir_census = read_bool(*value, item);
+    if (key == "allreduce_sweep") patch.allreduce_sweep = read_bool(*value, item);
+    if (key == "collective_log") patch.collective_log = read_bool(*value, item);
   }
 }
 
@@ -90,12 +93,14 @@ void read_tolerances(const Node& node, const std::string& where, PolicyPatch& pa
 }  // namespace
 
 const std::vector<std::string>& policy_keys() {
-  static const std::vector<std::string> keys{"launches", "measure", "limits", "requires", "tolerance", "trace"};
+  static const std::vector<std::string> keys{"launches",  "measure", "limits",     "requires",
+                                             "tolerance", "trace",   "stall_alarm"};
   return keys;
 }
 
 void read_policy(const std::string& key, const Node& node, const std::string& where, PolicyPatch& patch) {
   if (key == "launches") patch.launches = static_cast<int>(read_integer(node, where, 1, 10'000));
+  if (key == "stall_alarm") patch.stall_alarm = read_percent(node, where, 100);
   if (key == "trace") patch.keep_trace = read_bool(node, where);
   if (key == "measure") read_measure(node, where, patch);
   if (key == "limits") read_limits(node, where, patch);
@@ -119,6 +124,9 @@ void PolicyPatch::apply(Cell& cell) const {
   put(parity_steps, cell.measure.parity_steps);
   put(graphs, cell.measure.graphs);
   put(ir_census, cell.measure.ir_census);
+  put(allreduce_sweep, cell.measure.allreduce_sweep);
+  put(collective_log, cell.measure.collective_log);
+  put(stall_alarm, cell.stall_alarm);
   put(launch_s, cell.limits.launch_s);
   put(silence_s, cell.limits.silence_s);
   put(grace_s, cell.limits.grace_s);

@@ -12,9 +12,9 @@ namespace stepgauge::config {
 
 struct PolicyPatch {
   std::optional<int> launches;
-  std::optional<double> price_per_gpu_hour, peak_tflops;
+  std::optional<double> price_per_gpu_hour, peak_tflops, stall_alarm;
   std::optional<std::int64_t> steps, warmup_block, warmup_max_steps, losses, trace_steps, parity_steps;
-  std::optional<bool> keep_trace, graphs, ir_census;
+  std::optional<bool> keep_trace, graphs, ir_census, allreduce_sweep, collective_log;
   std::optional<double> warmup_max_s;
   std::optional<double> launch_s, silence_s, grace_s, compile_s;
   std::optional<int> gpus;
@@ -26,7 +26,8 @@ struct PolicyPatch {
   void apply(Cell& cell) const;
 };
 
-/// Keys of the policy that may stand in an override: launches, measure, limits, requires, tolerance, trace.
+/// Keys of the policy that may stand in an override: launches, measure, limits, requires, tolerance, trace,
+/// stall_alarm.
 const std::vector<std::string>& policy_keys();
 
 /// Reads one of the keys above, or price_per_gpu_hour or peak_tflops. Throws ConfigError.

@@ -14,10 +14,10 @@ namespace {
 
 const std::vector<std::string>& suite_keys() {
   static const std::vector<std::string> keys{
-      "stepgauge",  "name",   "description", "extends",   "workers", "launches",
-      "defaults",   "axes",   "zip",         "include",   "exclude", "overrides",
-      "measure",    "limits", "requires",    "tolerance", "trace",   "price_per_gpu_hour",
-      "peak_tflops"};
+      "stepgauge",   "name",       "description", "extends",   "workers", "launches",
+      "defaults",    "axes",       "zip",         "include",   "exclude", "overrides",
+      "measure",     "limits",     "requires",    "tolerance", "trace",   "price_per_gpu_hour",
+      "peak_tflops", "stall_alarm"};
   return keys;
 }
 

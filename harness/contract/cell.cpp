@@ -9,6 +9,13 @@ Json workload_json(const CellWorkload& workload) {
   return {{"name", workload.name}, {"family", workload.family}, {"sizes", workload.sizes}};
 }
 
+/// Sets a key where the value differs from the default, so that older identities stay as they were.
+auto put_unless_usual(Json& out) {
+  return [&out](const char* key, const auto& value, const auto& usual) {
+    if (value != usual) out[key] = value;
+  };
+}
+
 Json ddp_json(const CellDdp& ddp) {
   Json out{{"ranks", ddp.ranks},
            {"backend", ddp.backend},
@@ -18,17 +25,28 @@ Json ddp_json(const CellDdp& ddp) {
            {"gradient_as_bucket_view", ddp.gradient_as_bucket_view},
            {"find_unused", ddp.find_unused},
            {"static_graph", ddp.static_graph}};
-  if (!ddp.wrapper.empty()) out["wrapper"] = ddp.wrapper;
+  const CellDdp standard;
+  const auto put = put_unless_usual(out);
+  put("nodes", ddp.nodes, standard.nodes);
+  put("oversubscribe", ddp.oversubscribe, standard.oversubscribe);
+  put("interface", ddp.interface, standard.interface);
+  put("algorithm", ddp.algorithm, standard.algorithm);
+  put("protocol", ddp.protocol, standard.protocol);
+  put("channels", ddp.channels, standard.channels);
+  put("topology_file", ddp.topology_file, standard.topology_file);
+  put("overlap", ddp.overlap, standard.overlap);
+  put("hook", ddp.hook, standard.hook);
+  if (is_top_k(ddp.hook)) out["hook_share"] = ddp.hook_share;
+  if (ddp.hook == "power_sgd") out["hook_rank"] = ddp.hook_rank;
+  put("error_feedback", ddp.error_feedback, standard.error_feedback);
+  put("wrapper", ddp.wrapper, standard.wrapper);
   return out;
 }
 
-/// Those that differ from the defaults, so that older identities stay as they were.
 Json compile_options_json(const CellCompileOptions& options) {
   const CellCompileOptions standard;
   Json out = Json::object();
-  const auto put = [&](const char* key, const auto& value, const auto& usual) {
-    if (value != usual) out[key] = value;
-  };
+  const auto put = put_unless_usual(out);
   put("executor", options.executor, standard.executor);
   put("fullgraph", options.fullgraph, standard.fullgraph);
   put("dynamic", options.dynamic, standard.dynamic);
@@ -65,6 +83,7 @@ Json perturb_json(const Cell& cell) {
         {"sleep_us", perturb.step_sleep_us}, {"copy_mib", perturb.step_copy_mib}, {"kernels", perturb.step_kernels}};
   }
   if (!perturb.wrong.empty()) out["wrong"] = perturb.wrong;
+  if (perturb.rank) out["rank"] = *perturb.rank;
   out["sleep"] =
       perturb.sleep_s == 0 ? Json(nullptr) : Json{{"phase", perturb.sleep_phase}, {"seconds", perturb.sleep_s}};
   out["fault"] = nullptr;
@@ -85,6 +104,7 @@ CellPerturb perturb_from_json(const Json& value, const std::string& where) {
     perturb.step_kernels = optional<std::int64_t>(each, "kernels", 0, where + ".each_step");
   }
   perturb.wrong = optional<std::string>(value, "wrong", "", where);
+  if (value.contains("rank")) perturb.rank = require<int>(value, "rank", where);
   if (const auto sleep = optional<Json>(value, "sleep", nullptr, where); !sleep.is_null()) {
     perturb.sleep_phase = require<std::string>(sleep, "phase", where + ".sleep");
     perturb.sleep_s = require<double>(sleep, "seconds", where + ".sleep");
@@ -115,7 +135,9 @@ Json policy_json(const Cell& cell) {
             {"keep_trace", cell.measure.keep_trace},
             {"parity_steps", cell.measure.parity_steps},
             {"graphs", cell.measure.graphs},
-            {"ir_census", cell.measure.ir_census}}},
+            {"ir_census", cell.measure.ir_census},
+            {"allreduce_sweep", cell.measure.allreduce_sweep},
+            {"collective_log", cell.measure.collective_log}}},
           {"limits",
            {{"launch_s", cell.limits.launch_s},
             {"silence_s", cell.limits.silence_s},
@@ -129,13 +151,15 @@ Json policy_json(const Cell& cell) {
             {"memory_gib", cell.needs.memory_gib}}},
           {"tolerance", tolerance},
           {"price_per_gpu_hour", cell.price_per_gpu_hour},
-          {"peak_tflops", cell.peak_tflops}};
+          {"peak_tflops", cell.peak_tflops},
+          {"stall_alarm", cell.stall_alarm}};
 }
 
 void read_policy(Cell& cell, const Json& value, const std::string& where) {
   cell.launches = optional(value, "launches", cell.launches, where);
   cell.price_per_gpu_hour = optional(value, "price_per_gpu_hour", 0.0, where);
   cell.peak_tflops = optional(value, "peak_tflops", 0.0, where);
+  cell.stall_alarm = optional(value, "stall_alarm", cell.stall_alarm, where);
   const auto measure = optional<Json>(value, "measure", Json::object(), where);
   auto& m = cell.measure;
   m.steps = optional(measure, "steps", m.steps, where + ".measure");
@@ -148,6 +172,8 @@ void read_policy(Cell& cell, const Json& value, const std::string& where) {
   m.parity_steps = optional(measure, "parity_steps", m.parity_steps, where + ".measure");
   m.graphs = optional(measure, "graphs", m.graphs, where + ".measure");
   m.ir_census = optional(measure, "ir_census", m.ir_census, where + ".measure");
+  m.allreduce_sweep = optional(measure, "allreduce_sweep", m.allreduce_sweep, where + ".measure");
+  m.collective_log = optional(measure, "collective_log", m.collective_log, where + ".measure");
   const auto limits = optional<Json>(value, "limits", Json::object(), where);
   cell.limits.launch_s = optional(limits, "launch_s", cell.limits.launch_s, where + ".limits");
   cell.limits.silence_s = optional(limits, "silence_s", cell.limits.silence_s, where + ".limits");
@@ -177,7 +203,20 @@ CellDdp ddp_from_json(const Json& value, const std::string& where) {
   ddp.gradient_as_bucket_view = require<bool>(value, "gradient_as_bucket_view", where);
   ddp.find_unused = require<bool>(value, "find_unused", where);
   ddp.static_graph = require<bool>(value, "static_graph", where);
-  ddp.wrapper = optional<std::string>(value, "wrapper", "", where);
+  const auto get = [&](const char* key, auto& field) { field = optional(value, key, field, where); };
+  get("nodes", ddp.nodes);
+  get("oversubscribe", ddp.oversubscribe);
+  get("interface", ddp.interface);
+  get("algorithm", ddp.algorithm);
+  get("protocol", ddp.protocol);
+  get("channels", ddp.channels);
+  get("topology_file", ddp.topology_file);
+  get("overlap", ddp.overlap);
+  get("hook", ddp.hook);
+  get("hook_share", ddp.hook_share);
+  get("hook_rank", ddp.hook_rank);
+  get("error_feedback", ddp.error_feedback);
+  get("wrapper", ddp.wrapper);
   return ddp;
 }
 

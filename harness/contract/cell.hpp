@@ -21,16 +21,28 @@ struct CellWorkload {
 
 struct CellDdp {
   int ranks = 1;
-  std::string backend = "gloo";    ///< "nccl" (cuda) or "gloo" (cpu)
-  std::string transport = "auto";  ///< "auto", "p2p" (nothing else), "p2p_off", "socket" (P2P and shared memory
-                                   ///< off), "ib" (InfiniBand alone)
+  int nodes = 1;                   ///< hosts; each has ranks / nodes of the ranks
+  bool oversubscribe = false;      ///< ranks may share a device where there are more ranks than devices
+  std::string backend = "gloo";    ///< "nccl" (cuda), "gloo" or "mpi" (cpu)
+  std::string transport = "auto";  ///< nccl: "auto", "p2p" (nothing else), "nvlink" (P2P over NVLink alone), "p2p_off",
+                                   ///< "socket" (P2P and shared memory off), "ib" (InfiniBand alone)
+  std::string interface;           ///< network interface of rendezvous and collectives; empty: the library's choice
+  std::string algorithm;           ///< nccl: "ring" or "tree"; empty: NCCL's choice
+  std::string protocol;            ///< nccl: "ll", "ll128" or "simple"; empty: NCCL's choice
+  int channels = 0;                ///< nccl: number of channels; 0: NCCL's choice
+  std::string topology_file;       ///< nccl: description of the machine in NCCL's XML; empty: what NCCL finds
   double bucket_cap_mb = 25;       ///< MiB, as PyTorch's DDP
   double first_bucket_mb = 1;      ///< MiB
   bool gradient_as_bucket_view = true;
   bool find_unused = false;
   bool static_graph = false;
-  std::string wrapper;  ///< Python modes of two and more ranks: "torch" (PyTorch's DistributedDataParallel) or
-                        ///< "reducer" (ours, as the C++ modes); else empty
+  std::string overlap = "ddp";  ///< one of known_overlaps()
+  std::string hook;             ///< gradient compression, one of known_hooks(); empty: none
+  double hook_share = 0.01;     ///< top_k*: share of the gradient's elements that are sent
+  int hook_rank = 1;            ///< power_sgd: rank of the approximation
+  bool error_feedback = true;   ///< top_k*, power_sgd: what was not sent is added to the next step's gradient
+  std::string wrapper;          ///< Python modes of two and more ranks: "torch" (PyTorch's DistributedDataParallel) or
+                                ///< "reducer" (ours, as the C++ modes); else empty
 };
 
 /// Options of a compile mode; a document holds those that differ from these.
@@ -61,7 +73,7 @@ struct CellOptimizer {
 
 /// A deliberate fault of one rank: what tests of the harness, and of a user's CI, plant.
 struct CellFault {
-  std::string kind;  ///< "kill" (SIGKILL itself), "stop" (never returns), "throw"
+  std::string kind;  ///< one of known_faults()
   int rank = 0;
   std::int64_t step = 0;  ///< first step that the rank does not finish
 };
@@ -77,6 +89,7 @@ struct CellPerturb {
   std::int64_t step_sleep_us = 0;  ///< the host waits for the device and sleeps
   std::int64_t step_copy_mib = 0;  ///< a copy on the device
   std::int64_t step_kernels = 0;   ///< that many kernels that no workload uses
+  std::optional<int> rank;         ///< the one rank that is slowed; all of them when absent
   std::string wrong;               ///< a step that does not do its work: one of known_wrongs(), or empty
   std::optional<CellFault> fault;
 };
@@ -92,6 +105,8 @@ struct CellMeasure {
   bool keep_trace = false;              ///< keep the trace files of the launch
   std::int64_t parity_steps = 3;  ///< steps compared with the eager reference after all measurement; 0: not compared
   bool graphs = false;            ///< keep a snapshot of every compiled graph
+  bool allreduce_sweep = false;   ///< time all-reduces of 1 KiB to 1 GiB through the cell's own process group
+  bool collective_log = false;    ///< keep a log of every collective (docs/collective_log.md)
   bool ir_census = false;         ///< count the nodes of every intermediate representation, after all measurement
 };
 
@@ -147,6 +162,7 @@ struct Cell {
   std::map<std::string, CellTolerance> tolerance;
   double price_per_gpu_hour = 0;  ///< 0: no cost metric
   double peak_tflops = 0;         ///< 0: the worker's table of known devices
+  double stall_alarm = 35;  ///< percent; a launch of several ranks that stalls more starts a topology check; 0: never
   int launches = 3;
 };
 
@@ -154,7 +170,10 @@ struct Cell {
 const std::vector<std::string>& known_precisions();     // fp32 tf32 bf16 bf16_pure fp16 fp8 fp8_delayed
 const std::vector<std::string>& known_compile_modes();  // eager torchscript cuda_graph ... compile.export
 const std::vector<std::string>& known_checkpointing();  // none full every_2 ... selective, and reentrant ones
-const std::vector<std::string>& known_transports();     // auto p2p p2p_off socket ib
+const std::vector<std::string>& known_transports();     // auto p2p nvlink p2p_off socket ib
+const std::vector<std::string>& known_overlaps();       // ddp none ddp_no_sync_2 ... reduce_last optimizer_in_hook
+const std::vector<std::string>& known_hooks();          // bf16 fp16 fp8 top_k top_k_fp8 power_sgd
+const std::vector<std::string>& known_faults();         // kill stop throw other_length skip_collective
 const std::vector<std::string>& known_phases();         // spawn runtime rendezvous build wrap compile
 const std::vector<std::string>& known_wrongs();         // skip_backward stale_input recompile ...
 
@@ -164,6 +183,10 @@ bool is_python_mode(const std::string& compile);
 bool has_compile_caches(const std::string& compile);
 bool is_cuda_graph_mode(const std::string& compile);
 bool is_fp8(const std::string& precision);
+bool is_top_k(const std::string& hook);
+
+/// Micro-steps whose gradients are added up before they are reduced: K of "ddp_no_sync_K", else 1.
+int accumulation_steps(const std::string& overlap);
 
 /// Takes a value of known_checkpointing() apart.
 Checkpointing checkpointing_of(const std::string& value);

@@ -21,6 +21,7 @@ std::string perturb_text(const CellPerturb& perturb) {
   if (perturb.step_copy_mib != 0) out += fmt::format(".each+copy{}MiB", perturb.step_copy_mib);
   if (perturb.step_kernels != 0) out += fmt::format(".each+{}kernels", perturb.step_kernels);
   if (!perturb.wrong.empty()) out += "." + perturb.wrong;
+  if (perturb.rank) out += fmt::format("@rank{}", *perturb.rank);
   if (perturb.fault)
     out += fmt::format(".{}@rank{}step{}", perturb.fault->kind, perturb.fault->rank, perturb.fault->step);
   return out;
@@ -38,6 +39,25 @@ std::string mode_text(const Cell& cell) {
   if (options.compiled_autograd) out += "+compiled_autograd";
   if (options.compile_optimizer) out += "+optimizer";
   if (!cell.cache.empty()) out += "." + cell.cache;
+  return out;
+}
+
+/// What differs from plain DDP on one host with the library's own choices.
+std::string communication_text(const CellDdp& ddp) {
+  std::string out;
+  if (ddp.backend == "mpi") out += ".mpi";
+  if (ddp.nodes > 1) out += fmt::format(".nodes{}", ddp.nodes);
+  if (ddp.oversubscribe) out += ".oversubscribed";
+  for (const auto* text : {&ddp.interface, &ddp.algorithm, &ddp.protocol}) {
+    if (!text->empty()) out += "." + *text;
+  }
+  if (ddp.channels > 0) out += fmt::format(".ch{}", ddp.channels);
+  if (!ddp.topology_file.empty()) out += ".topology";
+  if (ddp.overlap != CellDdp{}.overlap) out += "." + ddp.overlap;
+  if (!ddp.hook.empty()) out += "." + ddp.hook;
+  if (is_top_k(ddp.hook)) out += fmt::format("_{}%", number_text(100 * ddp.hook_share));
+  if (ddp.hook == "power_sgd") out += fmt::format("_r{}", ddp.hook_rank);
+  if (!ddp.error_feedback) out += ".no_feedback";
   return out;
 }
 
@@ -65,6 +85,7 @@ std::string readable_id(const Cell& cell) {
   if (cell.checkpointing != "none") id += "/ckpt." + cell.checkpointing;
   id += fmt::format("/{}.ddp{}", cell.device, cell.ddp.ranks);
   if (cell.ddp.transport != "auto") id += "." + cell.ddp.transport;
+  id += communication_text(cell.ddp);
   if (cell.ddp.static_graph) id += ".static_graph";
   if (cell.ddp.wrapper == "reducer") id += ".reducer";
   if (cell.memory_format != "contiguous") id += "/" + cell.memory_format;

@@ -9,6 +9,7 @@ namespace stepgauge {
 namespace {
 
 constexpr int most_every = 8;
+constexpr std::string_view no_sync_prefix = "ddp_no_sync_";
 
 std::vector<std::string> checkpointing_values() {
   std::vector<std::string> out{"none", "full", "selective"};
@@ -26,6 +27,24 @@ std::string refused_on_cpu(const Cell& cell) {
     return cell.compile + " adds CUDA graphs, which need device cuda";
   if (cell.precision == "tf32") return "tf32 needs a CUDA device; on a CPU it would be fp32 under another name";
   if (is_fp8(cell.precision)) return cell.precision + " needs a CUDA device with fp8 matrix products";
+  return "";
+}
+
+/// What the mode or precision rules out of the ways to reduce gradients.
+std::string refused_communication(const Cell& cell) {
+  const auto& ddp = cell.ddp;
+  const bool own_way = ddp.overlap != "ddp" || !ddp.hook.empty();
+  if (own_way && is_python_mode(cell.compile))
+    return "overlap strategies and compression hooks are the C++ Reducer's; a Python mode has PyTorch's own";
+  if (ddp.overlap == "high_priority_stream" && ddp.backend != "nccl")
+    return "high_priority_stream is a CUDA stream of NCCL; " + ddp.backend + " has none";
+  if (ddp.overlap == "optimizer_in_hook" && cell.precision == "fp16")
+    return "fp16's loss scaler must see every gradient before the first update, which optimizer_in_hook makes earlier";
+  if (accumulation_steps(ddp.overlap) > 1 && ddp.static_graph)
+    return "a static graph reduces in every backward pass; ddp_no_sync_K leaves some out";
+  const bool replayed = is_cuda_graph_mode(cell.compile);
+  if (replayed && ddp.overlap == "optimizer_in_hook" && cell.compile != "cuda_graph")
+    return "optimizer_in_hook has no optimizer step outside the graph: use cuda_graph";
   return "";
 }
 
@@ -53,7 +72,23 @@ const std::vector<std::string>& known_checkpointing() {
   return names;
 }
 const std::vector<std::string>& known_transports() {
-  static const std::vector<std::string> names{"auto", "p2p", "p2p_off", "socket", "ib"};
+  static const std::vector<std::string> names{"auto", "p2p", "nvlink", "p2p_off", "socket", "ib"};
+  return names;
+}
+const std::vector<std::string>& known_overlaps() {
+  static const auto names = [] {
+    std::vector<std::string> out{"ddp", "none", "high_priority_stream", "reduce_last", "optimizer_in_hook"};
+    for (int k = 2; k <= most_every; ++k) out.push_back(fmt::format("{}{}", no_sync_prefix, k));
+    return out;
+  }();
+  return names;
+}
+const std::vector<std::string>& known_hooks() {
+  static const std::vector<std::string> names{"bf16", "fp16", "fp8", "top_k", "top_k_fp8", "power_sgd"};
+  return names;
+}
+const std::vector<std::string>& known_faults() {
+  static const std::vector<std::string> names{"kill", "stop", "throw", "other_length", "skip_collective"};
   return names;
 }
 const std::vector<std::string>& known_phases() {
@@ -78,6 +113,13 @@ bool is_cuda_graph_mode(const std::string& compile) {
 bool is_fp8(const std::string& precision) {
   return precision.rfind("fp8", 0) == 0;
 }
+bool is_top_k(const std::string& hook) {
+  return hook.rfind("top_k", 0) == 0;
+}
+
+int accumulation_steps(const std::string& overlap) {
+  return overlap.rfind(no_sync_prefix, 0) == 0 ? std::stoi(overlap.substr(no_sync_prefix.size())) : 1;
+}
 
 Checkpointing checkpointing_of(const std::string& value) {
   Checkpointing out;
@@ -97,6 +139,7 @@ Checkpointing checkpointing_of(const std::string& value) {
 
 std::string unsupported_reason(const Cell& cell) {
   if (auto reason = refused_on_cpu(cell); !reason.empty()) return reason;
+  if (auto reason = refused_communication(cell); !reason.empty()) return reason;
   const auto checkpointing = checkpointing_of(cell.checkpointing);
   const bool recomputes = checkpointing.policy != Checkpointing::Policy::none;
   if (cell.compile == "torchscript") {

@@ -151,14 +151,18 @@ def work(tmp_path) -> Workspace:
 
 
 class RealRun:
-    """A suite run with the real worker into the folder "a"."""
+    """A suite run with the real worker into the folder "a". `records` has the last attempt of each launch, in the order of the suite's
+    rounds: what else runs on the machine may make a launch unsteady, and then it is made again."""
 
-    def __init__(self, path: pathlib.Path, suite: str, timeout: float = 300) -> None:
+    def __init__(self, path: pathlib.Path, suite: str, *arguments: str, timeout: float = 300) -> None:
         self.work = Workspace(path)
         self.work.write("suite.yaml", suite)
-        self.done = self.work("run", "suite.yaml", "--out", "a", "--quiet", timeout=timeout)
+        self.done = self.work("run", "suite.yaml", "--out", "a", "--quiet", *arguments, timeout=timeout)
         self.folder = path / "a"
-        self.records = self.work.records("a")
+        self.records = list({(record["cell"]["id"], record["launch"]): record for record in self.work.records("a")}.values())
+
+    def launch_folder(self, record: dict) -> pathlib.Path:
+        return self.folder / record["evidence"]["folder"]
 
     def of(self, *words: str) -> list[dict]:
         """The launches of the one cell whose id has all the words ("!x": has it not)."""

@@ -3,10 +3,9 @@
 import gzip
 import json
 import pathlib
-import shutil
 
 import pytest
-from conftest import OK, SOURCE, Workspace, strict_json
+from conftest import OK, SOURCE, RealRun, strict_json
 
 PLANTED = SOURCE / "configs" / "planted.yaml"
 TWO_RANKS = """\
@@ -16,6 +15,7 @@ launches: 1
 defaults: {device: cpu, env: {OMP_NUM_THREADS: "1"}, workload: llama.tiny, batch: 4, ddp: 2}
 axes: {precision: [fp32, bf16]}
 measure: {steps: 20, trace_steps: 6}
+tolerance: {throughput: 90%}
 """
 SHARES = ("exposed_comm", "exposed_copy", "idle_ratio")
 
@@ -38,38 +38,30 @@ def assert_identities(record):
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory):
-    work = Workspace(tmp_path_factory.mktemp("planted"))
-    shutil.copy(PLANTED, work.path / "planted.yaml")
-    done = work("run", "planted.yaml", "--out", "a", "--quiet", timeout=200)
-    work.output = done.out
-    work.records_of_run = work.records("a")
-    work.launches = sorted((work.path / "a" / "launches").iterdir())
-    assert done.code == OK, done
-    return work
+    run = RealRun(tmp_path_factory.mktemp("planted"), PLANTED.read_text() + "tolerance: {throughput: 90%}\n")
+    assert run.done.code == OK, run.done
+    return run
 
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
-    work = Workspace(tmp_path_factory.mktemp("two"))
-    work.write("two.yaml", TWO_RANKS)
-    done = work("run", "two.yaml", "--out", "a", "--quiet", "--trace", timeout=200)
-    assert done.code == OK, done
-    work.records_of_run = work.records("a")
-    return work
+    run = RealRun(tmp_path_factory.mktemp("two"), TWO_RANKS, "--trace")
+    assert run.done.code == OK, run.done
+    return run
 
 
 def test_every_record_says_where_the_step_went(planted):
-    for record in planted.records_of_run:
+    for record in planted.records:
         assert record["timeline"]["clock"] == "host" and record["timeline"]["steps"] == 20
         assert_identities(record)
         assert value(record, "kernels_per_step") > 100
         assert record["metrics"]["overlap_ratio"]["absent"] == "not applicable: no communication"
         assert value(record, "trace_overhead") > 0
-    assert "Where a step goes" in planted.output
+    assert "Where a step goes" in planted.done.out
 
 
 def test_memory_by_phase(planted):
-    record = planted.records_of_run[0]
+    record = planted.records[0]
     phases = record["memory"]["phases"]
     assert [phase["phase"] for phase in phases] == ["forward", "backward", "optimizer"]
     assert max(phase["peak_mib"] for phase in phases) == pytest.approx(value(record, "peak_memory"), rel=0.05)
@@ -80,8 +72,10 @@ def test_memory_by_phase(planted):
     assert abs(record["memory"]["growth_mib_per_step"]) < 0.01
 
 
-def rows(work, launch):
-    done = work("trace", "diff", work.launches[0], work.launches[launch], "--json")
+def rows(run, launch):
+    """What differs between the first cell, which has nothing planted, and another."""
+    first, other = (run.launch_folder(run.records[index]) for index in (0, launch))
+    done = run.work("trace", "diff", first, other, "--json")
     assert done.code == OK, done
     return done.json["rows"]
 
@@ -103,11 +97,11 @@ def test_diff_names_an_extra_kernel(planted):
 
 
 def test_cells_that_ran_the_same_are_named(planted):
-    assert "ran the same kernels" in planted.output  # the sleep changes no kernel
+    assert "ran the same kernels" in planted.done.out  # the sleep changes no kernel
 
 
 def test_ranks_together(two):
-    for record in two.records_of_run:
+    for record in two.records:
         assert_identities(record)
         assert value(record, "collectives_per_step") == 1
         assert value(record, "bytes_per_step") > 0.1
@@ -120,7 +114,7 @@ def test_ranks_together(two):
 
 
 def test_settings_are_asked_set_and_used(two):
-    fp32, bf16 = two.records_of_run
+    fp32, bf16 = two.records
     assert fp32["settings"]["precision"]["used"] == "Float"
     assert bf16["settings"]["precision"]["asked"] == "bf16"
     assert bf16["settings"]["precision"]["used"] == "BFloat16"
@@ -129,7 +123,7 @@ def test_settings_are_asked_set_and_used(two):
 
 
 def test_kept_traces_are_what_viewers_read(two):
-    for folder in (two.path / "a" / "launches").iterdir():
+    for folder in map(two.launch_folder, two.records):
         names = {path.name for path in folder.glob("*.trace.json.gz")}
         assert names == {"rank0.trace.json.gz", "rank1.trace.json.gz", "merged.trace.json.gz"}
         for rank in (0, 1):
