@@ -126,12 +126,12 @@ void complete_compile(CompileValue& over, const CompileValue& base) {
 }
 
 void complete_ddp(DdpValue& over, const DdpValue& base) {
-  // Two of the three numbers give the third; those of the defaults must not contradict what is written here.
-  const bool placed = over.nodes || over.ranks_per_node;
-  if (!placed || !over.ranks) fill_gap(over.ranks, base.ranks);
-  if (!(placed && over.ranks)) {
+  // Two of the three numbers give the third: one of the defaults must not contradict what is written here.
+  const int written = over.ranks.has_value() + over.nodes.has_value() + over.ranks_per_node.has_value();
+  if (written < 2) {
     if (!over.ranks_per_node) fill_gap(over.nodes, base.nodes);
-    if (!over.nodes || !over.ranks) fill_gap(over.ranks_per_node, base.ranks_per_node);
+    if (!over.ranks && !(over.nodes && over.ranks_per_node)) fill_gap(over.ranks, base.ranks);
+    if (!(over.ranks && over.nodes)) fill_gap(over.ranks_per_node, base.ranks_per_node);
   }
   fill_gap(over.oversubscribe, base.oversubscribe);
   fill_gap(over.interface, base.interface);
