@@ -53,7 +53,7 @@ std::string communication_text(const CellDdp& ddp) {
   }
   if (ddp.channels > 0) out += fmt::format(".ch{}", ddp.channels);
   if (!ddp.topology_file.empty()) out += ".topology";
-  if (ddp.overlap != CellDdp{}.overlap) out += "." + ddp.overlap;
+  if (ddp.overlap != CellDdp{}.overlap) out += ddp.overlap == "none" ? ".no_overlap" : "." + ddp.overlap;
   if (!ddp.hook.empty()) out += "." + ddp.hook;
   if (is_top_k(ddp.hook)) out += fmt::format("_{}%", number_text(100 * ddp.hook_share));
   if (ddp.hook == "power_sgd") out += fmt::format("_r{}", ddp.hook_rank);
