@@ -54,6 +54,25 @@ TEST(Modes, WhatTracingLosesIsRefused) {
   EXPECT_THAT(reason_of([](Cell& cell) { cell.checkpointing = "full"; }, "compile.default"), IsEmpty());
 }
 
+TEST(Modes, WaysToReduceAreTheCppReducers) {
+  const auto reason = [](const std::string& overlap, const std::string& hook, const std::string& compile) {
+    return reason_of(
+        [&](Cell& cell) {
+          cell.ddp.ranks = 2;
+          cell.ddp.backend = "nccl";
+          cell.ddp.overlap = overlap;
+          cell.ddp.hook = hook;
+        },
+        compile);
+  };
+  for (const auto& hook : known_hooks()) {
+    EXPECT_THAT(reason("ddp", hook, "eager"), IsEmpty()) << hook;
+    EXPECT_THAT(reason("ddp", hook, "compile.default"), HasSubstr("C++ Reducer")) << hook;
+  }
+  for (const auto& overlap : known_overlaps()) EXPECT_THAT(reason(overlap, "", "eager"), IsEmpty()) << overlap;
+  EXPECT_THAT(reason("optimizer_in_hook", "", "cuda_graph.forward_backward"), HasSubstr("use cuda_graph"));
+}
+
 TEST(Modes, SelectiveCheckpointingIsPythons) {
   for (const auto& mode : known_compile_modes()) {
     const auto reason = reason_of([](Cell& cell) { cell.checkpointing = "selective"; }, mode);
