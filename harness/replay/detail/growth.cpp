@@ -64,7 +64,8 @@ std::size_t growth_in(const std::vector<Step>& calls, double factor, std::size_t
     if (rises >= fewest_rises && bytes(i) >= factor * bytes(rise_begin - 1)) first = std::min(first, rise_begin);
   }
   const bool risen = first < calls.size() && (jumps >= 2 || bytes(calls.size() - 1) >= factor * bytes(first - 1));
-  return risen && (jumps >= 2 || rises >= fewest_rises) ? first : calls.size();
+  const bool enough = risen && calls.size() - (first - 1) >= fewest;  // sizes in a row without a fall
+  return enough && (jumps >= 2 || rises >= fewest_rises) ? first : calls.size();
 }
 
 }  // namespace

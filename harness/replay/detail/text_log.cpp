@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view fingerprint = "CollectiveFingerPrint(";
 constexpr std::size_t prefix_bytes = 200;
+constexpr std::size_t most_reported = 10'000;  ///< errors of a run that repeats them for ever
 
 std::string_view until(std::string_view text, std::string_view stops) {
   return text.substr(0, text.find_first_of(stops));
@@ -64,26 +65,42 @@ std::optional<std::int64_t> rank_in_prefix(std::string_view line) {
   return std::nullopt;
 }
 
-void TextLogs::add(std::int64_t rank, std::int64_t sequence, const Op& op, const LineReader& lines) {
-  const auto index = into_.intern(op);
-  auto& counted = ranks_[rank];
-  // A mismatch repeats the fingerprint that the rank printed itself.
-  const auto repeats = [&](const Counted& one) { return one.last == sequence && fits(into_.op(one.op), op); };
-  if (std::any_of(counted.begin(), counted.end(), repeats)) return;
-  auto at = std::find_if(counted.begin(), counted.end(), [&](const Counted& one) { return one.last + 1 == sequence; });
+void TextLogs::add(const Reported& one) {
+  auto& counted = ranks_[one.rank];
+  auto at = std::find_if(counted.begin(), counted.end(),
+                         [&](const Counted& group) { return group.last + 1 == one.sequence; });
   if (at == counted.end()) {
     const auto number = counted.size();
-    counted.push_back({number == 0 ? "" : fmt::format("group {}", number), 0, 0});
+    counted.push_back({number == 0 ? "" : fmt::format("group {}", number), 0});
     at = std::prev(counted.end());
   }
-  at->last = sequence;
-  at->op = index;
-  if (!into_.add(into_.stream(rank, at->group, lines.path()), sequence, index, not_known, not_known)) {
-    into_.unread(lines.path(), lines.number(), "the sequence number is out of range");
+  at->last = one.sequence;
+  auto& stream = into_.stream(one.rank, at->group, one.path);
+  if (!into_.add(stream, one.sequence, into_.intern(one.op), not_known, not_known)) {
+    into_.unread(one.path, one.line, "the sequence number is out of range");
   }
 }
 
+bool TextLogs::printed(const Reported& one) {
+  for (const auto& group : ranks_[one.rank]) {
+    const auto& stream = into_.stream(one.rank, group.group, one.path);
+    const auto same = [&](const Record& record) {
+      return stream.sequence(record) == one.sequence && fits(into_.op(record.op), one.op);
+    };
+    if (std::any_of(stream.records.rbegin(), stream.records.rend(), same)) return true;
+  }
+  return false;
+}
+
+void TextLogs::finish() {
+  for (const auto& one : reported_) {
+    if (!printed(one)) add(one);
+  }
+  nccl_.finish();
+}
+
 void TextLogs::fingerprints(std::string_view line, const LineReader& lines, std::optional<std::int64_t> rank) {
+  const bool is_error = line.find("is running collective") != std::string_view::npos;
   for (std::size_t at = line.find(fingerprint); at != std::string_view::npos;) {
     const auto next = line.find(fingerprint, at + fingerprint.size());
     const auto text = line.substr(at, next == std::string_view::npos ? next : next - at);
@@ -115,7 +132,12 @@ void TextLogs::fingerprints(std::string_view line, const LineReader& lines, std:
     } else if (op.kind == Kind::barrier) {
       op.bytes = op.count = 0;
     }
-    add(*of, *sequence, op, lines);
+    Reported one{*of, *sequence, op, lines.path(), lines.number()};
+    if (!is_error) {
+      add(one);
+    } else if (reported_.size() < most_reported) {
+      reported_.push_back(std::move(one));
+    }
   }
 }
 

@@ -21,7 +21,7 @@ class TextLogs {
   /// `rank`: of lines that do not name one, e.g. from the file's name.
   void read(LineReader& lines, std::optional<std::int64_t> rank);
   /// After the last file.
-  void finish() { nccl_.finish(); }
+  void finish();
 
  private:
   /// Several process groups print alike and count each for itself: a number continues the group whose last one is the
@@ -29,14 +29,22 @@ class TextLogs {
   struct Counted {
     std::string group;
     std::int64_t last = 0;
-    std::uint32_t op = 0;
+  };
+  /// What an error says of a collective, maybe another rank's. It counts where the rank itself printed none.
+  struct Reported {
+    std::int64_t rank = 0, sequence = 0;
+    Op op;
+    std::string path;
+    std::size_t line = 0;
   };
   void fingerprints(std::string_view line, const LineReader& lines, std::optional<std::int64_t> rank);
-  void add(std::int64_t rank, std::int64_t sequence, const Op& op, const LineReader& lines);
+  void add(const Reported& one);
+  bool printed(const Reported& one);
 
   LogBuilder& into_;
   NcclLines nccl_;
   std::map<std::int64_t, std::vector<Counted>> ranks_;
+  std::vector<Reported> reported_;
 };
 
 /// "[rank3]:", "[Rank 3]", "rank 3:" of torchrun and c10d, "[1,3]<stdout>" of mpirun, at the beginning of a line.
