@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "peak_memory.hpp"
 #include "replay/reader.hpp"
 #include "replay/view.hpp"
 
@@ -57,22 +58,10 @@ class Logs {
   std::filesystem::path folder_;
 };
 
-/// Largest resident size since the last reset, MiB.
-double peak_mib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    if (word != "VmHWM:") continue;
-    double kib = 0;
-    status >> kib;
-    return kib / 1024;
-  }
-  return 0;
-}
-
 /// 10,000 ranks x 1,000 collectives, read and analysed as by the command. Targets: at most 30 s and 4 GiB.
 void replay_10k_ranks(benchmark::State& state) {
   const Logs logs;
-  std::ofstream("/proc/self/clear_refs") << 5;
+  reset_peak();
   for (auto _ : state) {
     const auto shown = view({logs.folder()}, read_logs({logs.folder()}));
     if (shown.ranks.size() != ranks || shown.clocks != ranks || !shown.healthy()) {

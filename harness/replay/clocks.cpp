@@ -17,9 +17,9 @@ std::optional<trace::ClockShift> shift_of(const Stream& stream, const Stream& re
   for (const auto& record : stream.records) {
     if (!marks_time(record, ops)) continue;
     const auto* other = reference.find(stream.sequence(record));
-    std::int64_t difference = 0;
     if (other == nullptr || !marks_time(*other, ops) || !fits(ops[record.op], ops[other->op])) continue;
-    if (!__builtin_sub_overflow(other->end, record.end, &difference)) behind.push_back(difference);
+    const auto difference = other->end - record.end;
+    if (is_time(difference)) behind.push_back(difference);
   }
   return trace::clock_shift(std::move(behind));
 }
@@ -59,7 +59,7 @@ std::map<int, Clock> clocks(const CollectiveLog& log) {
       for (const auto& stream : group.streams) {
         if (&stream == reference || !fresh(stream)) continue;
         const auto clock = shift_of(stream, *reference, log.ops);
-        if (!clock) continue;
+        if (!clock || !is_time(clock->shift + base.shift)) continue;
         known[stream.rank] = {clock->shift + base.shift, clock->error + base.error};
         known.try_emplace(reference->rank);
         found = true;

@@ -16,6 +16,12 @@ inline constexpr std::int64_t not_known = std::numeric_limits<std::int64_t>::min
 /// Of the end of a collective that was seen to begin and not to end.
 inline constexpr std::int64_t not_ended = std::numeric_limits<std::int64_t>::max();
 
+/// Times are within 2^62 ns (146 years) of their zero: their differences cannot overflow.
+constexpr bool is_time(std::int64_t ns) {
+  constexpr std::int64_t limit = std::int64_t{1} << 62;
+  return -limit < ns && ns < limit;
+}
+
 /// What is called, without when.
 struct Op {
   Kind kind = Kind::other;

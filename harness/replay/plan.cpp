@@ -34,8 +34,8 @@ Json plan_of(const CollectiveLog& log) {
     const auto& stream = group.streams[i];
     detail::each_record(stream, columns, compared.deviations[i].usable, [&](std::size_t index, std::size_t at) {
       const auto& record = stream.records[index];
-      std::int64_t duration = 0;
-      if (!record.timed() || __builtin_sub_overflow(record.end, record.enter, &duration) || duration < 0) return;
+      const auto duration = record.timed() ? record.end - record.enter : -1;
+      if (duration < 0) return;
       if (fits(log.ops[record.op], log.ops[columns[at].op])) durations[at].push_back(duration);
     });
   }

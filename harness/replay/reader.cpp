@@ -41,7 +41,8 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths) {
     if (error) throw ContractError(fmt::format("{}: cannot open: {}", path, error.message()));
     for (const auto& entry : entries) {
       const auto name = entry.path().filename().string();
-      if (!name.starts_with('.') && entry.is_regular_file(error)) out.push_back(entry.path().string());
+      if (!name.starts_with('.') && entry.is_regular_file(error) && entry.file_size(error) > 0)
+        out.push_back(entry.path().string());
     }
     std::sort(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end());
   }
@@ -120,6 +121,10 @@ void Files::dispatch(const std::string& path) {
   } else if (detail::is_flight_recorder_json(beginning)) {
     detail::read_flight_recorder_json(path, rank_of_dump(path), builder_);
   } else if (beginning.substr(0, binary_bytes).find('\0') == std::string_view::npos) {
+    if (path.ends_with(".collectives.jsonl")) {
+      complain(fmt::format("{}:1: expected the header of a collective log, {{\"schema\":\"{}\",...}}", path,
+                           detail::own_schema));
+    }
     text_.read(lines, rank_in_name(path, false));
   }
 }

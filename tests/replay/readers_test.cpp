@@ -155,12 +155,12 @@ Json nccl_entry(int sequence, const char* name, const char* state, bool p2p = fa
           {"p2p_seq_id", 0},
           {"op_id", sequence},
           {"profiling_name", name},
-          {"input_sizes", {{3, 4}}},
-          {"input_dtypes", {"BFloat16"}},
-          {"output_sizes", {{3, 4}}},
+          {"input_sizes", Json::array({Json::array({3, 4})})},
+          {"input_dtypes", Json::array({"BFloat16"})},
+          {"output_sizes", Json::array({Json::array({3, 4})})},
           {"state", state},
           {"is_p2p", p2p},
-          {"process_group", {"0", "default_pg"}},
+          {"process_group", Json::array({"0", "default_pg"})},
           {"time_created_ns", 1'000 + sequence},
           {"time_discovered_completed_ns", std::string(state) == "completed" ? Json(5'000 + sequence) : Json(nullptr)}};
 }
@@ -177,8 +177,9 @@ TEST(FlightRecorder, StatesGroupsAndMessages) {
   const Folder folder;
   const auto done = nccl_entry(1, "nccl:_all_gather_base", "completed");
   const auto open = nccl_entry(2, "nccl:all_reduce", "started");
-  folder.write("nccl_trace_rank_0", nccl_dump({done, open, nccl_entry(2, "nccl:send 0->1", "scheduled", true)}));
-  folder.write("nccl_trace_rank_2", nccl_dump({done}));
+  folder.write("nccl_trace_rank_0",
+               nccl_dump(Json::array({done, open, nccl_entry(2, "nccl:send 0->1", "scheduled", true)})));
+  folder.write("nccl_trace_rank_2", nccl_dump(Json::array({done})));
   const auto log = folder.read();
   EXPECT_EQ(log.groups.at(0).name, "0 (default_pg)");
   EXPECT_EQ(log.groups[0].size, 3);
@@ -192,8 +193,8 @@ TEST(FlightRecorder, StatesGroupsAndMessages) {
 
 TEST(FlightRecorder, ACutDumpKeepsWhatStandsBefore) {
   const Folder folder;
-  const auto whole =
-      nccl_dump({nccl_entry(1, "nccl:all_reduce", "completed"), nccl_entry(2, "nccl:all_reduce", "completed")});
+  const auto whole = nccl_dump(
+      Json::array({nccl_entry(1, "nccl:all_reduce", "completed"), nccl_entry(2, "nccl:all_reduce", "completed")}));
   folder.write("dump_rank_0.json", whole.substr(0, whole.rfind("\"profiling_name\"")));
   const auto log = folder.read();
   EXPECT_EQ(log.groups.at(0).streams.at(0).records.size(), 1u);
@@ -207,7 +208,7 @@ TEST(FlightRecorder, WhatIsNoDumpIsSaid) {
                "cos\nsystem\n(X\x02\x00\x00\x00lstR.");
   EXPECT_THAT(complaint({folder.path()}), HasSubstr("the opcode GLOBAL is refused"));
   const Folder nameless;
-  nameless.write("dump", nccl_dump({nccl_entry(1, "nccl:all_reduce", "completed")}));
+  nameless.write("dump", nccl_dump(Json::array({nccl_entry(1, "nccl:all_reduce", "completed")})));
   EXPECT_THAT(complaint({nameless.path()}),
               HasSubstr("does not say its rank; expected it in the name, e.g. dump_rank_0"));
   const Folder old;

@@ -90,6 +90,8 @@ bool LogBuilder::add(Stream& stream, std::int64_t sequence, std::uint32_t op, st
   if (stream.records.empty()) stream.base = std::max<std::int64_t>(0, sequence - highest_offset / 2);
   const auto offset = sequence - stream.base;
   if (offset < 0 || offset > highest_offset) return false;
+  if (!is_time(enter)) enter = not_known;
+  if (!is_time(end) && end != not_ended) end = not_known;
   stream.records.push_back({enter, end, static_cast<std::uint32_t>(offset), op});
   return true;
 }

@@ -170,6 +170,9 @@ void OwnReader::header(std::string_view line) {
 }
 
 void OwnReader::add(const Fields& fields) {
+  for (const auto size : {fields.bytes, fields.count}) {
+    if (size < 0 && size != not_known) return into_.unread(lines_.path(), lines_.number(), "a size below 0");
+  }
   if (stream_ == nullptr || fields.group != group_) {
     group_ = fields.group;
     stream_ = &into_.only_stream(rank_, group_, lines_.path());

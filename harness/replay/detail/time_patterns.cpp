@@ -31,8 +31,8 @@ void enter(CollectiveTiming& timing, int rank, std::int64_t at) {
 }
 
 void take_duration(CollectiveTiming& timing, int rank, const Record& record) {
-  std::int64_t duration = 0;
-  if (!record.timed() || __builtin_sub_overflow(record.end, record.enter, &duration) || duration < 0) return;
+  const auto duration = record.timed() ? record.end - record.enter : -1;
+  if (duration < 0) return;
   if (timing.longest == not_known || duration > timing.longest) {
     timing.longest = duration;
     timing.longest_rank = rank;
@@ -73,9 +73,9 @@ std::vector<CollectiveTiming> timings_of(std::uint32_t group, const CollectiveLo
       auto& timing = out[at];
       if (record.op != timing.op && !fits(log.ops[record.op], log.ops[timing.op])) return;
       take_duration(timing, stream.rank, record);
-      std::int64_t entry = 0;
       if (clock == clocks.end() || record.enter == not_known) return;
-      if (!__builtin_add_overflow(record.enter, clock->second.shift, &entry)) enter(timing, stream.rank, entry);
+      const auto entry = record.enter + clock->second.shift;
+      if (is_time(entry)) enter(timing, stream.rank, entry);
     });
   }
   return out;
