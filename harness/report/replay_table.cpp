@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "replay/wording.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
@@ -16,15 +17,12 @@ namespace {
 using detail::Color;
 using detail::four_digits;
 using detail::printable;
+using replay::plural;
 
 constexpr std::size_t most_ranks = 16;
 constexpr std::size_t file_columns = 44;
 constexpr std::size_t site_columns = 14;
 constexpr double mib = 1 << 20;
-
-std::string plural(std::size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
 
 std::string paragraph(const std::string& text, const Style& style) {
   return detail::wrap(text, style.width, 2) + "\n";
@@ -41,10 +39,11 @@ std::string mib_of(std::int64_t bytes) {
 std::string heading(const replay::ReplayView& view, const Style& style) {
   std::vector<std::string> sources;
   for (const auto& source : view.sources) sources.push_back(printable(source));
-  auto text = fmt::format("{}: {} with collectives, {}", fmt::join(sources, ", "), plural(view.files, "file"),
-                          plural(view.ranks.size(), "rank"));
+  auto text = fmt::format("{}: {} with collectives, {}", fmt::join(sources, ", "),
+                          plural(static_cast<std::int64_t>(view.files), "file"),
+                          plural(static_cast<std::int64_t>(view.ranks.size()), "rank"));
   if (view.world_size > 0) text += fmt::format(" of {}", view.world_size);
-  if (view.groups > 1) text += fmt::format(", {}", plural(view.groups, "process group"));
+  if (view.groups > 1) text += fmt::format(", {}", plural(static_cast<std::int64_t>(view.groups), "process group"));
   return paragraph(text, style);
 }
 
@@ -80,7 +79,8 @@ std::string ranks_text(const replay::ReplayView& view, const Style& style) {
   }
   auto out = "\n" + table.text(style);
   const auto rest = view.ranks.size() - shown.size();
-  if (rest > 0) out += fmt::format("... and {}; --json has all of them\n", plural(rest, "more rank"));
+  if (rest > 0)
+    out += fmt::format("... and {}; --json has all of them\n", plural(static_cast<std::int64_t>(rest), "more rank"));
   if (unsized) out += "+: and collectives whose size the log does not say\n";
   return out;
 }
@@ -98,7 +98,8 @@ std::string patterns_text(const replay::ReplayView& view, std::size_t top, const
                      style);
   }
   if (view.patterns.size() > shown) {
-    out += fmt::format("... and {} (--top)\n", plural(view.patterns.size() - shown, "more pattern"));
+    out += fmt::format("... and {} (--top)\n",
+                       plural(static_cast<std::int64_t>(view.patterns.size() - shown), "more pattern"));
   }
   return out;
 }
@@ -106,8 +107,7 @@ std::string patterns_text(const replay::ReplayView& view, std::size_t top, const
 std::string slowest_text(const replay::ReplayView& view, const Style& style) {
   if (view.slowest.empty()) return "";
   detail::Table table({{"slowest", true},
-                       {"kind", true},
-                       {"MiB"},
+                       {"collective", true},
                        {"from", true},
                        {"longest ms"},
                        {"on rank"},
@@ -118,7 +118,7 @@ std::string slowest_text(const replay::ReplayView& view, const Style& style) {
     const auto& timing = slow.timing;
     const bool compared = timing.compared >= 2;
     const auto site = slow.op.call_site.empty() ? slow.group : slow.op.call_site;
-    table.add({std::to_string(timing.sequence), std::string(to_string(slow.op.kind)), mib_of(slow.op.bytes),
+    table.add({std::to_string(timing.sequence), replay::op_text(slow.op),
                detail::shorten_middle(printable(site), site_columns, site_columns / 2), ms_of(timing.longest),
                std::to_string(timing.longest_rank), ms_of(timing.shortest), compared ? ms_of(timing.skew()) : "-",
                compared ? std::to_string(timing.last_rank) : "-"});
@@ -129,13 +129,15 @@ std::string slowest_text(const replay::ReplayView& view, const Style& style) {
 std::string notes_text(const replay::ReplayView& view, const Style& style) {
   std::string out;
   if (view.ranks.size() > 1) {
-    out += view.clocks > 0 ? fmt::format("clocks of {} aligned by the ends of collectives, to within {} ms\n",
-                                         plural(view.clocks, "rank"), ms_of(view.clock_error))
-                           : "skew is not known: the logs do not say when collectives ended on enough ranks\n";
+    out += view.clocks > 0
+               ? fmt::format("clocks of {} aligned by the ends of collectives, to within {} ms\n",
+                             plural(static_cast<std::int64_t>(view.clocks), "rank"), ms_of(view.clock_error))
+               : "skew is not known: the logs do not say when collectives ended on enough ranks\n";
   }
   if (view.unread_lines > 0) {
     out += paragraph(
-        fmt::format("{} not understood, first: {}", plural(view.unread_lines, "line"), printable(view.first_unread)),
+        fmt::format("{} not understood, first: {}", plural(static_cast<std::int64_t>(view.unread_lines), "line"),
+                    printable(view.first_unread)),
         style);
   }
   for (const auto& note : view.notes) out += paragraph("note: " + printable(note), style);

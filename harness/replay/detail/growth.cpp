@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "replay/detail/wording.hpp"
+#include "replay/wording.hpp"
 
 namespace stepgauge::replay::detail {
 namespace {

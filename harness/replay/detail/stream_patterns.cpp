@@ -7,7 +7,7 @@
 #include <optional>
 #include <tuple>
 
-#include "replay/detail/wording.hpp"
+#include "replay/wording.hpp"
 
 namespace stepgauge::replay::detail {
 namespace {

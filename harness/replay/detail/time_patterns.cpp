@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "replay/detail/wording.hpp"
+#include "replay/wording.hpp"
 
 namespace stepgauge::replay::detail {
 namespace {

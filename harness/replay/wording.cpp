@@ -1,4 +1,4 @@
-#include "replay/detail/wording.hpp"
+#include "replay/wording.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace stepgauge::replay::detail {
+namespace stepgauge::replay {
 namespace {
 
 constexpr std::size_t shown_ranks = 4;
@@ -74,4 +74,4 @@ std::string difference_text(const Op& op, const Op& expected) {
   return fmt::format("{} of another shape of the same size", to_string(op.kind));
 }
 
-}  // namespace stepgauge::replay::detail
+}  // namespace stepgauge::replay

@@ -5,7 +5,7 @@
 
 #include "replay/collective_log.hpp"
 
-namespace stepgauge::replay::detail {
+namespace stepgauge::replay {
 
 /// "64 B", "25.0 MiB", "size not known".
 std::string size_text(std::int64_t bytes);
@@ -25,4 +25,4 @@ std::string ms_text(std::int64_t ns);
 /// "float32 instead of int32", "another shape of the same size".
 std::string difference_text(const Op& op, const Op& expected);
 
-}  // namespace stepgauge::replay::detail
+}  // namespace stepgauge::replay
