@@ -10,6 +10,7 @@
 #include <random>
 
 #include "contract/trace_file.hpp"
+#include "peak_memory.hpp"
 #include "trace/breakdown.hpp"
 #include "trace/classify.hpp"
 #include "trace/diff.hpp"
@@ -135,22 +136,6 @@ class LargeFile {
  private:
   std::filesystem::path folder_;
 };
-
-/// Largest resident size since the last reset, MiB.
-double peak_mib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    if (word != "VmHWM:") continue;
-    double kib = 0;
-    status >> kib;
-    return kib / 1024;
-  }
-  return 0;
-}
-
-void reset_peak() {
-  std::ofstream("/proc/self/clear_refs") << 5;
-}
 
 /// A million events, deflated. Target: at most 2 s.
 void write_trace_1m(benchmark::State& state) {

@@ -22,5 +22,6 @@ void add_doctor(Program& program);
 void add_schema(Program& program);
 void add_trace(Program& program);
 void add_graph(Program& program);
+void add_replay(Program& program);
 
 }  // namespace stepgauge::cli

@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
   stepgauge::cli::add_baseline(program);
   stepgauge::cli::add_trace(program);
   stepgauge::cli::add_graph(program);
+  stepgauge::cli::add_replay(program);
   stepgauge::cli::add_doctor(program);
   stepgauge::cli::add_schema(program);
   // After the commands, which would inherit it.
@@ -98,6 +99,7 @@ int main(int argc, char** argv) {
       "  stepgauge compare baseline:smoke runs/b           judge another run against it\n"
       "  stepgauge trace diff A B                          what differs between the traces of two launches\n"
       "  stepgauge graph diff A B                          what differs between the compiled graphs of two launches\n"
+      "  stepgauge replay LOGS                             which rank is silent, late or slow in logs of collectives\n"
       "Exit codes: 0 nothing worse, 1 confirmed regression, 2 usage or config error, 3 measurement invalid or failed,\n"
       "            4 inconclusive, 5 baseline missing or not comparable");
   return run(program, argc, argv);

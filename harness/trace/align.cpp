@@ -94,6 +94,13 @@ CollectiveSkew skew(const Match& entry, const std::vector<RankTimeline>& ranks) 
 
 }  // namespace
 
+std::optional<ClockShift> clock_shift(std::vector<std::int64_t> behind) {
+  if (behind.size() < fewest_collectives) return std::nullopt;
+  const auto shift = median(behind);
+  for (auto& value : behind) value = std::abs(value - shift);
+  return ClockShift{shift, median(std::move(behind))};
+}
+
 std::optional<Alignment> align(const std::vector<RankTimeline>& ranks) {
   auto matches = match(ranks);
   // The host's call of a device collective ends when it is enqueued, not when the collective ends.
@@ -105,10 +112,9 @@ std::optional<Alignment> align(const std::vector<RankTimeline>& ranks) {
     std::vector<std::int64_t> behind;
     behind.reserve(matches.size());
     for (const auto& entry : matches) behind.push_back(entry.front()->device.end - entry[rank]->device.end);
-    const auto shift = median(behind);
-    for (auto& value : behind) value = std::abs(value - shift);
-    out.shift.push_back(shift);
-    out.error.push_back(median(std::move(behind)));
+    const auto clock = clock_shift(std::move(behind));
+    out.shift.push_back(clock->shift);
+    out.error.push_back(clock->error);
   }
   return out;
 }

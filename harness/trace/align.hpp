@@ -7,6 +7,16 @@
 
 namespace stepgauge::trace {
 
+/// How far one rank's clock is from another's.
+struct ClockShift {
+  std::int64_t shift = 0;  ///< ns to add to the rank's times
+  std::int64_t error = 0;  ///< ns: median absolute deviation from the shift
+};
+
+/// From the ends of collectives that both ranks saw: `behind` are the other rank's ends - this rank's ends, ns. nullopt
+/// when they are fewer than 3.
+std::optional<ClockShift> clock_shift(std::vector<std::int64_t> behind);
+
 struct Alignment {
   std::vector<std::int64_t> shift;  ///< per rank, ns added to its clock; rank 0's is 0
   std::vector<std::int64_t> error;  ///< per rank, ns: median absolute deviation of the collectives' ends from the shift

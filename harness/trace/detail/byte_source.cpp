@@ -98,16 +98,17 @@ std::size_t ByteSource::State::inflate(char* into, std::size_t size) {
   return size - inflater.avail_out;
 }
 
-ByteSource::ByteSource(const std::string& path) : path_(path), state_(std::make_unique<State>()) {
+ByteSource::ByteSource(const std::string& path, std::string_view expected)
+    : path_(path), state_(std::make_unique<State>()) {
   state_->path = path;
   state_->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (state_->fd < 0) state_->fail(fmt::format("cannot open: {}", std::strerror(errno)));
   struct stat info {};
   if (::fstat(state_->fd, &info) != 0) state_->fail(fmt::format("cannot open: {}", std::strerror(errno)));
   if (!S_ISREG(info.st_mode)) {
-    state_->fail(fmt::format("expected a trace file, found a {}", S_ISDIR(info.st_mode) ? "folder" : "special file"));
+    state_->fail(fmt::format("expected {}, found a {}", expected, S_ISDIR(info.st_mode) ? "folder" : "special file"));
   }
-  if (!state_->fill()) state_->fail("the file is empty; expected Chrome trace JSON, plain or gzip");
+  if (!state_->fill()) state_->fail(fmt::format("the file is empty; expected {}", expected));
   if (state_->at_gzip_magic()) {
     if (::inflateInit2(&state_->inflater, gzip_window) != Z_OK) state_->fail("cannot inflate: out of memory");
     state_->gzip = state_->member_open = true;

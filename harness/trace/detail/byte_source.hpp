@@ -10,8 +10,9 @@ namespace stepgauge::trace::detail {
 
 class ByteSource {
  public:
-  /// Opens a regular file. Throws TraceError for anything else.
-  explicit ByteSource(const std::string& path);
+  /// Opens a regular file. Throws TraceError, naming what was `expected`, for anything else and for an empty file.
+  explicit ByteSource(const std::string& path,
+                      std::string_view expected = "a trace file (Chrome trace JSON, plain or gzip)");
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;

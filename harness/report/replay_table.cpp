@@ -1,0 +1,154 @@
+#include "report/replay_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "replay/wording.hpp"
+#include "report/detail/escape.hpp"
+#include "report/detail/number.hpp"
+#include "report/detail/table.hpp"
+
+namespace stepgauge::report {
+namespace {
+
+using detail::Color;
+using detail::four_digits;
+using detail::printable;
+using replay::plural;
+
+constexpr std::size_t most_ranks = 16;
+constexpr std::size_t file_columns = 44;
+constexpr std::size_t site_columns = 14;
+constexpr double mib = 1 << 20;
+
+std::string paragraph(const std::string& text, const Style& style) {
+  return detail::wrap(text, style.width, 2) + "\n";
+}
+
+std::string ms_of(std::int64_t ns) {
+  return ns == replay::not_known ? "-" : four_digits(static_cast<double>(ns) / 1e6);
+}
+
+std::string mib_of(std::int64_t bytes) {
+  return bytes == replay::not_known ? "-" : four_digits(static_cast<double>(bytes) / mib);
+}
+
+std::string heading(const replay::ReplayView& view, const Style& style) {
+  std::vector<std::string> sources;
+  for (const auto& source : view.sources) sources.push_back(printable(source));
+  auto text = fmt::format("{}: {} with collectives, {}", fmt::join(sources, ", "),
+                          plural(static_cast<std::int64_t>(view.files), "file"),
+                          plural(static_cast<std::int64_t>(view.ranks.size()), "rank"));
+  if (view.world_size > 0) text += fmt::format(" of {}", view.world_size);
+  if (view.groups > 1) text += fmt::format(", {}", plural(static_cast<std::int64_t>(view.groups), "process group"));
+  return paragraph(text, style);
+}
+
+/// Places in view.ranks, in order.
+std::set<std::size_t> shown_ranks(const replay::ReplayView& view) {
+  std::set<std::size_t> out;
+  for (const auto& pattern : view.patterns) {
+    for (const auto rank : pattern.ranks) {
+      const auto at = std::lower_bound(view.ranks.begin(), view.ranks.end(), rank,
+                                       [](const replay::RankLog& one, int value) { return one.rank < value; });
+      if (out.size() < most_ranks && at != view.ranks.end() && at->rank == rank) {
+        out.insert(static_cast<std::size_t>(at - view.ranks.begin()));
+      }
+    }
+  }
+  for (std::size_t i = 0; i < view.ranks.size() && out.size() < most_ranks; ++i) out.insert(i);
+  return out;
+}
+
+std::string ranks_text(const replay::ReplayView& view, const Style& style) {
+  detail::Table table({{"rank", true}, {"collectives"}, {"first"}, {"last"}, {"MiB"}, {"send/recv"}, {"file", true}});
+  const auto shown = shown_ranks(view);
+  bool unsized = false;
+  for (const auto at : shown) {
+    const auto& rank = view.ranks[at];
+    const bool any = rank.collectives > 0;
+    const bool partly = rank.unsized > 0;
+    unsized = unsized || partly;
+    table.add({fmt::format("rank {}", rank.rank), std::to_string(rank.collectives),
+               any ? std::to_string(rank.first) : "-", any ? std::to_string(rank.last) : "-",
+               mib_of(rank.bytes) + (partly ? "+" : ""), std::to_string(rank.messages),
+               detail::shorten_middle(printable(rank.origin), file_columns, file_columns / 2)});
+  }
+  auto out = "\n" + table.text(style);
+  const auto rest = view.ranks.size() - shown.size();
+  if (rest > 0)
+    out += fmt::format("... and {}; --json has all of them\n", plural(static_cast<std::int64_t>(rest), "more rank"));
+  if (unsized) out += "+: and collectives whose size the log does not say\n";
+  return out;
+}
+
+std::string patterns_text(const replay::ReplayView& view, std::size_t top, const Style& style) {
+  if (view.healthy()) return "\nNo pattern of trouble found.\n";
+  std::string out = "\n";
+  const auto shown = std::min(top, view.patterns.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& pattern = view.patterns[i];
+    const auto kind = std::string(to_string(pattern.kind));
+    const auto late = pattern.kind == replay::PatternKind::skew || pattern.kind == replay::PatternKind::slow ||
+                      pattern.kind == replay::PatternKind::growth;
+    out += paragraph(detail::colored(kind, late ? Color::yellow : Color::red, style) + ": " + printable(pattern.text),
+                     style);
+  }
+  if (view.patterns.size() > shown) {
+    out += fmt::format("... and {} (--top)\n",
+                       plural(static_cast<std::int64_t>(view.patterns.size() - shown), "more pattern"));
+  }
+  return out;
+}
+
+std::string slowest_text(const replay::ReplayView& view, const Style& style) {
+  if (view.slowest.empty()) return "";
+  detail::Table table({{"slowest", true},
+                       {"collective", true},
+                       {"from", true},
+                       {"longest ms"},
+                       {"on rank"},
+                       {"shortest ms"},
+                       {"skew ms"},
+                       {"last rank"}});
+  for (const auto& slow : view.slowest) {
+    const auto& timing = slow.timing;
+    const bool compared = timing.compared >= 2;
+    const auto site = slow.op.call_site.empty() ? slow.group : slow.op.call_site;
+    table.add({std::to_string(timing.sequence), replay::op_text(slow.op),
+               detail::shorten_middle(printable(site), site_columns, site_columns / 2), ms_of(timing.longest),
+               std::to_string(timing.longest_rank), ms_of(timing.shortest), compared ? ms_of(timing.skew()) : "-",
+               compared ? std::to_string(timing.last_rank) : "-"});
+  }
+  return "\n" + table.text(style);
+}
+
+std::string notes_text(const replay::ReplayView& view, const Style& style) {
+  std::string out;
+  if (view.ranks.size() > 1) {
+    out += view.clocks > 0
+               ? fmt::format("clocks of {} aligned by the ends of collectives, to within {} ms\n",
+                             plural(static_cast<std::int64_t>(view.clocks), "rank"), ms_of(view.clock_error))
+               : "skew is not known: the logs do not say when collectives ended on enough ranks\n";
+  }
+  if (view.unread_lines > 0) {
+    out += paragraph(
+        fmt::format("{} not understood, first: {}", plural(static_cast<std::int64_t>(view.unread_lines), "line"),
+                    printable(view.first_unread)),
+        style);
+  }
+  for (const auto& note : view.notes) out += paragraph("note: " + printable(note), style);
+  return out.empty() ? out : "\n" + out;
+}
+
+}  // namespace
+
+std::string replay_table(const replay::ReplayView& view, std::size_t top, const Style& style) {
+  return heading(view, style) + ranks_text(view, style) + patterns_text(view, top, style) + slowest_text(view, style) +
+         notes_text(view, style);
+}
+
+}  // namespace stepgauge::report

@@ -1,0 +1,14 @@
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "replay/view.hpp"
+#include "report/style.hpp"
+
+namespace stepgauge::report {
+
+/// A line a rank (those of patterns first where they are many), the first `top` patterns a line each, the slowest
+/// collectives, what could not be read, notes.
+std::string replay_table(const replay::ReplayView& view, std::size_t top, const Style& style = {});
+
+}  // namespace stepgauge::report
