@@ -202,6 +202,7 @@ class Session {
     facts.timelines = std::move(files.timelines);
     facts.trace_error = std::move(files.error);
     facts.nccl_logs = std::move(files.nccl_logs);
+    if (!files.collective_logs.empty()) facts.evidence["collective_logs"] = files.collective_logs;
     facts.evidence["folder"] = relative_to(folder_, path);
     auto record = summary::summarise(cell, facts);
     check_stall(cell, devices_of(cell, devices_), facts.nccl_logs, record);

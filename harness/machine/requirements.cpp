@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <numeric>
 
-#include "contract/suggest.hpp"
 #include "machine/machine.hpp"
 
 namespace stepgauge::machine {
@@ -67,7 +66,7 @@ std::optional<std::string> unmet_by_network(const CellDdp& ddp, const Machine& m
   if (ddp.ranks < 2) return std::nullopt;
   const auto& here = machine.interfaces;
   if (!ddp.interface.empty() && std::find(here.begin(), here.end(), ddp.interface) == here.end())
-    return fmt::format("needs network interface {}{}; here: {}", ddp.interface, suggestion(ddp.interface, here),
+    return fmt::format("needs network interface {}; here: {}", ddp.interface,
                        here.empty() ? "none" : fmt::format("{}", fmt::join(here, ", ")));
   if (ddp.topology_file.empty()) return std::nullopt;
   std::error_code error;

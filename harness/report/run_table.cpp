@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "report/communication_table.hpp"
 #include "report/detail/cell_names.hpp"
 #include "report/detail/cell_summary.hpp"
 #include "report/detail/escape.hpp"
@@ -151,8 +152,8 @@ std::string run_table(const ResultSet& results, const Style& style) {
       "\n";
   for (const auto& [unit, cells] : detail::summaries_by_unit(results)) out += "\n" + table_of(cells, unit, style);
   if (launched == 0) out += "\nnothing was measured\n";
-  return out + inside_table(results, style) + mode_tables(results, style) + failures_text(results, style) +
-         skipped_text(results, style);
+  return out + inside_table(results, style) + communication_table(results, style) + mode_tables(results, style) +
+         failures_text(results, style) + skipped_text(results, style);
 }
 
 Json run_summary_json(const ResultSet& results) {
