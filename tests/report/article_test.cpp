@@ -131,6 +131,7 @@ TEST(Article, A8Snapshots) {
 Cell communicating(const std::function<void(CellDdp&)>& change) {
   auto cell = make_cell({.precision = "bf16", .ranks = 2});
   cell.ddp.backend = "nccl";
+  cell.launches = 1;
   change(cell.ddp);
   assign_identity(cell);
   return cell;
@@ -163,7 +164,8 @@ ResultSet topologies() {
 TEST(Article, A3TopologiesWithWhatTheAlarmFound) {
   expect_article("A3", topologies());
   const auto text = article_markdown(topologies(), "A3");
-  EXPECT_THAT(text, HasSubstr("| socket | socket | ring/ll .. | 83 | 82 | 188.7 | 2.96 | 3.7 | 12.5 | ok, alarm |"));
+  EXPECT_THAT(
+      text, HasSubstr("| socket | socket | ring/ll .. | 83.00 | 82.00 | 188.7 | 2.960 | 3.700 | 12.50 | ok, alarm |"));
   EXPECT_THAT(text, HasSubstr("Alarm, socket: GPU 0 - GPU 1"));
 }
 
@@ -188,7 +190,7 @@ TEST(Article, A11OverlapAgainstTheLimit) {
   const auto results = on_gpus({strategy("none", 1000, 0, 66), strategy("ddp", 1500, 70, 44)});
   expect_article("A11", results);
   const auto text = article_markdown(results, "A11");
-  EXPECT_THAT(text, HasSubstr("| ddp | 1500 | +50 % | 70 | 20 | 44 | 40 | 25 | 1.1 | ok |"));
+  EXPECT_THAT(text, HasSubstr("| ddp | 1500 | +50.0 % | 70.00 | 20.00 | 44.00 | 40.00 | 25.00 | 1.100 | ok |"));
 }
 
 CellResults compressed(const std::string& hook, double work, double mib, int losses, double worse) {
@@ -208,7 +210,7 @@ TEST(Article, A13CompressionAgainstTheUncompressedTwin) {
                                 compressed("bf16", 150, 500, 50, 0.001)});
   expect_article("A13", results);
   const auto text = article_markdown(results, "A13");
-  EXPECT_THAT(text, HasSubstr("| top\\_k\\_fp8 30 % | 400 | 9000 | 500 | 250 | +150 % | 1 % | ok |"));
+  EXPECT_THAT(text, HasSubstr("| top\\_k\\_fp8 30 % | 400.0 | 9000 | 500.0 | 250.0 | +150 % | 1 % | ok |"));
   EXPECT_THAT(text, HasSubstr("50 losses kept"));  // too few to say anything
 }
 

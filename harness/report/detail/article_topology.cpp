@@ -16,8 +16,11 @@ namespace {
 
 constexpr double mib = 1024.0 * 1024.0;
 
-std::string known(const std::string& text) {
-  return text.empty() ? "not known" : text;
+/// gloo and MPI tell nothing but their name.
+std::string used_transports(const CellResults& cell) {
+  const auto known = transports_text(cell);
+  if (!known.empty()) return known;
+  return cell.cell.ddp.backend == "nccl" ? "not known" : printable(cell.cell.ddp.backend);
 }
 
 /// The first value of "ring (312 all-reduces ...), tree (...)", with a mark where there are more.
@@ -37,7 +40,7 @@ SheetRow topology_row(const GroupedCell& one) {
   const bool alarmed = topology_check(cell).is_object();
   const auto status = printable(summarise(cell).status);
   return {
-      {one.name, known(transports_text(cell)),
+      {one.name, used_transports(cell),
        fmt::format("{}/{}", first_value(used_setting(cell, "algorithm")), first_value(used_setting(cell, "protocol"))),
        four_digits(middle(cell, "stall_ratio")), four_digits(middle(cell, "exposed_comm")),
        four_digits(middle(cell, "step_time")), four_digits(sweep_gbps(cell, 64 * mib)),
