@@ -10,6 +10,7 @@
 #include "report/communication_table.hpp"
 #include "report/detail/cell_names.hpp"
 #include "report/detail/cell_summary.hpp"
+#include "report/detail/communication.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/mode_sheets.hpp"
 #include "report/detail/number.hpp"
@@ -174,7 +175,8 @@ Json run_summary_json(const ResultSet& results) {
                      {"throughput", json_of(summary.throughput)},
                      {"throughput_unit", summary.work_unit},
                      {"peak_memory_mib", json_of(summary.peak_mib)},
-                     {"modes", modes_json(cell)}});
+                     {"modes", modes_json(cell)},
+                     {"topology_check", detail::topology_check(cell)}});
   }
   Json skipped = Json::array();
   for (const auto& cell : results.skipped) {

@@ -286,7 +286,8 @@ class Check {
         interface.empty() ? fmt::format("an interface of {}'s own choice", backend) : "interface " + interface;
     say(fmt::format("ranks on the CPU speak {} over {}: there are no links between devices to look at", backend, over));
     if (const auto exposed = metric("exposed_comm"))
-      say(fmt::format("communication alone takes {:.1f} % of the window; no rank is always last", *exposed));
+      say(fmt::format("communication alone takes {:.1f} % of the window{}", *exposed,
+                      out_.contains("straggler") ? "; no rank is always last" : ""));
     suggest_sweep();
   }
 

@@ -62,6 +62,7 @@ def test_a_stall_over_sockets_names_the_hop_and_who_asked_for_it(work, two_gpus)
     assert "Stall alarm" in flat and "but NCCL uses sockets (NET/Socket/0)" in flat
     assert "about 95 % of it in loading kernels" in flat
     work.assert_files_valid("a")
+    assert work("report", "a", "--json").json["cells"][0]["topology_check"] == check
     article = work("report", "a", "--article", "A3", "--markdown")
     assert article.code == OK and "| socket | socket | ring/simple |" in article.out, article
     assert "Alarm, socket: GPU 0 - GPU 1" in article.out
@@ -123,6 +124,12 @@ def test_ranks_share_devices_only_where_the_cell_says_so(work, two_gpus):
     seen = [rank["environment"] for rank in record["ranks"]]
     assert [one["LOCAL_RANK"] for one in seen] == ["0", "1", "0"]
     assert [one["NCCL_HOSTID"] for one in seen] == ["stepgauge-0", "stepgauge-0", "stepgauge-1"]
+
+
+def test_the_doctor_shows_links_and_interfaces(work, two_gpus):
+    done = work("doctor", env=two_gpus)
+    assert "GPU 0 - GPU 1: nvlink, NVLink 4, 18 links, 450 GB/s a direction" in done.out, done
+    assert "network interfaces: " in done.out and "lo" in done.out
 
 
 @pytest.mark.parametrize("name", ["a03_topology", "a09_replay", "a11_overlap", "a13_compression", "comm_cpu"])
