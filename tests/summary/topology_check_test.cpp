@@ -171,6 +171,28 @@ TEST(TopologyCheck, ARankThatIsLastByALittleIsNoStraggler) {
   EXPECT_EQ(check_topology(nccl_cell("socket"), record, {{nvlink}, "", {channels(sockets)}}).at("cause"), "path");
 }
 
+TEST(TopologyCheck, WhereTheRulesBegin) {
+  const auto cause = [](double gbps, const Json& seen, double exposed = 49) {
+    auto record = stalled(50, exposed);
+    record.detail["communication"] = sweep(gbps);
+    record.detail["timeline"]["collectives"] = seen;
+    return check_topology(nccl_cell("auto"), record, {{nvlink}, "", {channels(p2p)}}).at("cause").get<std::string>();
+  };
+  const auto last = [](int of_rank_1, double behind_ms) {
+    auto out = Json::array();
+    for (int i = 0; i < 10; ++i)
+      out.push_back({{"last_rank", i < of_rank_1 ? 1 : 0}, {"entry_skew_ms", behind_ms}, {"longest_ms", 10}});
+    return out;
+  };
+  EXPECT_EQ(cause(224, Json::array()), "bandwidth");  // half of 450 GB/s
+  EXPECT_EQ(cause(226, Json::array()), "amount");
+  EXPECT_EQ(cause(226, last(8, 5.1)), "straggler");  // 80 %, and half of the time
+  EXPECT_EQ(cause(226, last(7, 5.1)), "amount");
+  EXPECT_EQ(cause(226, last(8, 4.9)), "amount");
+  EXPECT_EQ(cause(226, Json::array(), 24.9), "not_communication");  // half of the stall
+  EXPECT_EQ(cause(226, Json::array(), 25.1), "amount");
+}
+
 TEST(TopologyCheck, AStallOfTheHostIsNotCommunication) {
   const auto out = check_topology(nccl_cell("auto"), stalled(60, 5), {{nvlink}, "", {channels(p2p)}});
   EXPECT_EQ(out.at("cause"), "not_communication");
