@@ -1,11 +1,13 @@
 // stepgauge doctor: what is here, what works, what is missing, and which cells that rules out.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "cli/commands.hpp"
 #include "cli/suite_options.hpp"
 #include "machine/captured_command.hpp"
+#include "machine/link_rate.hpp"
 #include "report/text.hpp"
 #include "store/fingerprint.hpp"
 
@@ -75,9 +77,10 @@ void check_gpus(std::vector<Finding>& out, const machine::Machine& machine) {
                    busy ? "nothing, but numbers may be disturbed" : ""});
   }
   for (const auto& link : machine.links) {
+    const auto rate = machine::link_rate(machine, link);
     out.push_back({Finding::Level::good,
-                   fmt::format("GPU {} - GPU {}: {}{}", link.a, link.b, link.kind,
-                               link.nvlinks > 0 ? fmt::format(" x{}", link.nvlinks) : ""),
+                   fmt::format("GPU {} - GPU {}: {}, {}{}", link.a, link.b, link.kind, rate.text,
+                               rate.gbps ? fmt::format(", {:.3g} GB/s a direction", *rate.gbps) : ""),
                    ""});
   }
   if (machine.gpus.size() < 2) out.push_back({Finding::Level::limited, "one GPU", "device: cuda with ddp ranks >= 2"});
@@ -94,6 +97,16 @@ void check_host(std::vector<Finding>& out, const machine::Machine& machine) {
     out.push_back({Finding::Level::limited, fmt::format("/dev/shm: {} MiB free", machine.shm->free_bytes >> 20),
                    "NCCL over shared memory (ddp transport auto or p2p_off); --shm-size in a container"});
   }
+  out.push_back({machine.interfaces.empty() ? Finding::Level::limited : Finding::Level::good,
+                 machine.interfaces.empty()
+                     ? std::string("no network interface is seen under /sys/class/net")
+                     : printable(fmt::format("network interfaces: {}", fmt::join(machine.interfaces, ", "))),
+                 machine.interfaces.empty() ? "ddp.interface" : ""});
+  out.push_back({Finding::Level::good,
+                 machine.infiniband.empty()
+                     ? std::string("no InfiniBand (ddp.transport ib needs it)")
+                     : printable(fmt::format("InfiniBand: {}", fmt::join(machine.infiniband, ", "))),
+                 ""});
   const auto mpi = machine::run_captured({"mpirun", "--version"});
   const auto first_line = mpi.out.substr(0, mpi.out.find('\n'));
   out.push_back(

@@ -37,14 +37,13 @@ RankFiles read_rank_files(const std::filesystem::path& folder, int ranks) {
   for (int rank = 0; rank < ranks; ++rank) {
     const auto trace = folder / launch::trace_file_name(rank);
     const auto log = folder / launch::nccl_log_name(rank);
+    if (auto name = fmt::format("rank{}.collectives.jsonl", rank); std::filesystem::exists(folder / name))
+      out.collective_logs.push_back(std::move(name));
     try {
       if (std::filesystem::exists(trace)) {
         for (auto& timeline : trace::read_trace(trace.string())) out.timelines.push_back(std::move(timeline));
       }
-      if (std::filesystem::exists(log)) {
-        const auto channels = summary::nccl_channels(read_text_file(log.string()));
-        out.channels.insert(out.channels.end(), channels.begin(), channels.end());
-      }
+      if (std::filesystem::exists(log)) out.nccl_logs.push_back(summary::read_nccl_log(read_text_file(log.string())));
     } catch (const std::exception& error) {
       out.error = error.what();
     }

@@ -14,7 +14,8 @@ namespace stepgauge::cli {
 struct RankFiles {
   std::vector<trace::RankTimeline> timelines;  ///< one a rank that left a trace, by rank
   std::string error;                           ///< why a trace that was left cannot be read
-  std::vector<summary::NcclChannel> channels;
+  std::vector<summary::NcclLog> nccl_logs;     ///< one a rank that left one
+  std::vector<std::string> collective_logs;    ///< names of the ranks' logs of collectives (docs/collective_log.md)
 };
 
 RankFiles read_rank_files(const std::filesystem::path& folder, int ranks);

@@ -12,6 +12,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/launch_traces.hpp"
 #include "cli/progress_display.hpp"
+#include "cli/stall_check.hpp"
 #include "launch/launcher.hpp"
 #include "machine/health.hpp"
 #include "summary/launch_summary.hpp"
@@ -200,9 +201,12 @@ class Session {
       facts.evidence["notes"].push_back(std::move(note));
     facts.timelines = std::move(files.timelines);
     facts.trace_error = std::move(files.error);
-    facts.nccl_channels = std::move(files.channels);
+    facts.nccl_logs = std::move(files.nccl_logs);
+    if (!files.collective_logs.empty()) facts.evidence["collective_logs"] = files.collective_logs;
     facts.evidence["folder"] = relative_to(folder_, path);
-    return summary::summarise(cell, facts);
+    auto record = summary::summarise(cell, facts);
+    check_stall(cell, devices_of(cell, devices_), facts.nccl_logs, record);
+    return record;
   }
 
   std::optional<LaunchRecord> measure(const Pending& pending, int attempt, const std::filesystem::path& path,

@@ -148,9 +148,10 @@ class Expander {
     expansion_.cells.reserve(cells_.size());
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       check_cell(drafts_[i], cells_[i]);
-      // A cuda cell needs a device per rank; a suite may ask for less where its ranks span machines.
+      // A cuda cell needs a device per rank, unless ranks share them; a suite may ask for less where its ranks span
+      // machines.
       auto& cell = cells_[i];
-      if (cell.device == "cuda" && cell.needs.gpus == 0) cell.needs.gpus = cell.ddp.ranks;
+      if (cell.device == "cuda" && cell.needs.gpus == 0) cell.needs.gpus = cell.ddp.oversubscribe ? 1 : cell.ddp.ranks;
       assign_identity(cell);
       const auto found = index.find(cell.id);
       if (found != index.end() && identity_json(expansion_.cells[found->second]) == identity_json(cell)) {

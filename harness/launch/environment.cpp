@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <stdexcept>
 
 namespace stepgauge::launch {
@@ -43,20 +45,66 @@ std::string device_mask(const Variables& shell, const std::vector<int>& devices)
   return out;
 }
 
-/// What the settings of the cell mean in variables; its `env` may replace them.
-Variables implied(const Cell& cell, const RankPlace& place) {
-  Variables out;
-  const auto& transport = cell.ddp.transport;
+/// Paths of a suite are as the shell of `run` sees them; a worker may change its directory.
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const auto out = std::filesystem::absolute(path, error);
+  return error ? path : out.lexically_normal().string();
+}
+
+const char* nccl_name(const std::string& value) {
+  static const std::map<std::string, const char*> names{
+      {"ring", "Ring"}, {"tree", "Tree"}, {"ll", "LL"}, {"ll128", "LL128"}, {"simple", "Simple"}};
+  return names.at(value);
+}
+
+/// More ranks than devices: rank r uses device r % devices.
+bool shares_devices(const CellDdp& ddp, const RankPlace& place) {
+  return ddp.backend == "nccl" && !place.devices.empty() && static_cast<std::size_t>(ddp.ranks) > place.devices.size();
+}
+
+/// What the cell's ways to communicate mean to NCCL and gloo. Algorithm and protocol are those of all-reduces alone:
+/// set for all collectives, Tree ends the launch at the first broadcast, for which NCCL has none.
+void imply_communication(const CellDdp& ddp, const RankPlace& place, Variables& out) {
+  const auto& transport = ddp.transport;
   const bool network = transport == "socket" || transport == "ib";
   if (transport == "p2p_off" || network) out.emplace("NCCL_P2P_DISABLE", "1");
   if (network) out.emplace("NCCL_SHM_DISABLE", "1");
   if (network) out.emplace("NCCL_NET", transport == "ib" ? "IB" : "Socket");
+  if (transport == "nvlink") out.emplace("NCCL_P2P_LEVEL", "NVL");
+  if (!ddp.algorithm.empty()) out.emplace("NCCL_ALGO", fmt::format("AllReduce:{}", nccl_name(ddp.algorithm)));
+  if (!ddp.protocol.empty()) out.emplace("NCCL_PROTO", fmt::format("AllReduce:{}", nccl_name(ddp.protocol)));
+  for (const auto* name : {"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"}) {
+    if (ddp.channels > 0) out.emplace(name, std::to_string(ddp.channels));
+  }
+  if (!ddp.topology_file.empty()) out.emplace("NCCL_TOPO_FILE", absolute(ddp.topology_file));
+  if (!ddp.interface.empty() && ddp.backend == "nccl")
+    out.emplace("NCCL_SOCKET_IFNAME", "=" + ddp.interface);  // "=": this name, not all that begin so
+  if (!ddp.interface.empty() && ddp.backend == "gloo") out.emplace("GLOO_SOCKET_IFNAME", ddp.interface);
+  // NCCL refuses two ranks on one device unless it takes them for ranks of different hosts.
+  if (shares_devices(ddp, place))
+    out.emplace("NCCL_HOSTID",
+                fmt::format("stepgauge-{}", static_cast<std::size_t>(place.rank) / place.devices.size()));
+}
+
+/// What the settings of the cell mean in variables; its `env` may replace them.
+Variables implied(const Cell& cell, const RankPlace& place) {
+  Variables out;
+  if (cell.ddp.ranks > 1) imply_communication(cell.ddp, place, out);
   if (!place.cache_path.empty()) {  // not the user's own caches: they would make a cold start warm, and the other way
     out.emplace("TORCHINDUCTOR_CACHE_DIR", place.cache_path + "/inductor");
     out.emplace("TRITON_CACHE_DIR", place.cache_path + "/triton");
     out.emplace("CUDA_CACHE_PATH", place.cache_path + "/cuda");
   }
   return out;
+}
+
+/// TUNING tells algorithm, protocol and channels, a line a collective on rank 0: only where somebody asks for them.
+std::string nccl_subsystems(const Cell& cell) {
+  const auto& ddp = cell.ddp;
+  const bool choices =
+      !ddp.algorithm.empty() || !ddp.protocol.empty() || ddp.channels > 0 || cell.measure.allreduce_sweep;
+  return std::string("INIT,ENV,P2P,SHM,NET,GRAPH") + (choices ? ",TUNING" : "");
 }
 
 /// What holds unless the shell says otherwise.
@@ -66,7 +114,7 @@ Variables defaults(const Cell& cell, const RankPlace& place) {
     out.emplace("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     if (cell.ddp.ranks > 1 && !place.nccl_log_path.empty()) {
       out.emplace("NCCL_DEBUG", "INFO");  // the only way in which NCCL tells what it really uses
-      out.emplace("NCCL_DEBUG_SUBSYS", "INIT,ENV,P2P,SHM,NET,GRAPH");
+      out.emplace("NCCL_DEBUG_SUBSYS", nccl_subsystems(cell));
       out.emplace("NCCL_DEBUG_FILE", place.nccl_log_path);
     }
   } else {
@@ -85,7 +133,9 @@ Variables contract_variables(const Cell& cell, const RankPlace& place) {
                 {"STEPGAUGE_LAUNCH_ID", place.launch_id},
                 {"STEPGAUGE_SPAWN_NS", std::to_string(place.spawn_ns)},
                 {"RANK", rank},
-                {"LOCAL_RANK", rank},
+                {"LOCAL_RANK", shares_devices(cell.ddp, place)
+                                   ? std::to_string(static_cast<std::size_t>(place.rank) % place.devices.size())
+                                   : rank},
                 {"WORLD_SIZE", ranks},
                 {"LOCAL_WORLD_SIZE", ranks}};
   if (cell.ddp.ranks > 1) {

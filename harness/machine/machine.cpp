@@ -65,6 +65,7 @@ Json gpu_json(const Gpu& gpu) {
           {"power_limit_w", json_of(gpu.power_limit_w)},
           {"temperature_c", json_of(gpu.temperature_c)},
           {"numa_node", json_of(gpu.numa_node)},
+          {"pcie", {{"generation", json_of(gpu.pcie_generation)}, {"width", json_of(gpu.pcie_width)}}},
           {"throttle", gpu.throttle},
           {"processes", std::move(processes)}};
 }
@@ -90,11 +91,13 @@ std::vector<int> visible_devices(const std::optional<std::string>& cuda_visible_
   return out;
 }
 
-static std::vector<std::string> infiniband_devices() {
+/// What the kernel lists in a folder of /sys/class.
+static std::vector<std::string> devices_under(const char* folder) {
   std::vector<std::string> out;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/infiniband", error))
-    out.push_back(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.is_directory(error)) out.push_back(entry.path().filename().string());
+  }
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -102,7 +105,8 @@ static std::vector<std::string> infiniband_devices() {
 Machine inspect() {
   Machine machine;
   inspect_host(machine);
-  machine.infiniband = infiniband_devices();
+  machine.infiniband = devices_under("/sys/class/infiniband");
+  machine.interfaces = devices_under("/sys/class/net");
   const auto* nvml = Nvml::instance();
   if (nvml == nullptr) {
     machine.gpus_absent = Nvml::absent();
@@ -167,7 +171,8 @@ Json to_json(const Machine& machine) {
           {"driver_version", machine.driver_version},
           {"cuda_driver_version", machine.cuda_driver_version},
           {"links", std::move(links)},
-          {"infiniband", machine.infiniband}};
+          {"infiniband", machine.infiniband},
+          {"interfaces", machine.interfaces}};
 }
 
 }  // namespace stepgauge::machine

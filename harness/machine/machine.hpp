@@ -42,6 +42,8 @@ struct Gpu {
   std::optional<double> power_limit_w;
   std::optional<unsigned> temperature_c;
   std::optional<int> numa_node;
+  /// Lanes and generation that this device in this slot can reach; an idle device may run slower.
+  std::optional<unsigned> pcie_generation, pcie_width;
   std::vector<std::string> throttle;  ///< reasons active now, without "idle"
   std::vector<GpuProcess> processes;
 };
@@ -66,6 +68,7 @@ struct Machine {
   std::string driver_version, cuda_driver_version;
   std::vector<GpuLink> links;
   std::vector<std::string> infiniband;  ///< devices under /sys/class/infiniband
+  std::vector<std::string> interfaces;  ///< network interfaces, under /sys/class/net; "lo" is one
 };
 
 /// Looks at this machine now. Starts NVML (tens of ms where there is a GPU); never throws for what is missing.

@@ -148,6 +148,8 @@ Gpu Nvml::describe(int nvml_index) const {
   out.memory_max_mhz = number_of(calls_->max_clock, gpu, clock_memory);
   out.temperature_c = number_of(calls_->temperature, gpu, temperature_gpu);
   if (const auto milliwatts = number_of(calls_->power_limit, gpu)) out.power_limit_w = *milliwatts / 1000.0;
+  out.pcie_generation = number_of(calls_->pcie_generation, gpu);
+  out.pcie_width = number_of(calls_->pcie_width, gpu);
   unsigned long long reasons = 0;
   if (ask(calls_->throttle, gpu, &reasons)) out.throttle = throttle_names(reasons);
   out.processes = processes(gpu).value_or(std::vector<GpuProcess>());

@@ -133,6 +133,8 @@ struct Nvml::Calls {
   int (*nvlink_state)(nvml::Device, unsigned, unsigned*) = nullptr;
   int (*nvlink_remote_type)(nvml::Device, unsigned, unsigned*) = nullptr;
   int (*nvlink_remote_pci)(nvml::Device, unsigned, nvml::PciInfo*) = nullptr;
+  int (*pcie_generation)(nvml::Device, unsigned*) = nullptr;
+  int (*pcie_width)(nvml::Device, unsigned*) = nullptr;
 
   void find_all() {
     library.find(init, "nvmlInit_v2");
@@ -166,6 +168,8 @@ struct Nvml::Calls {
     library.find(nvlink_state, "nvmlDeviceGetNvLinkState");
     library.find(nvlink_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType");
     library.find(nvlink_remote_pci, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
+    library.find(pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
+    library.find(pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
   }
 };
 

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 
 #include "machine/machine.hpp"
@@ -42,21 +45,44 @@ std::optional<std::string> unmet_by_precision(const Cell& cell, const Gpu& gpu) 
                      capability_text(gpu));
 }
 
-std::optional<std::string> unmet_by_links(const CellRequires& needs, const Machine& machine,
+/// `wanted` between every two of the devices; `why` asks for it.
+std::optional<std::string> unmet_by_links(const std::string& wanted, const char* why, const Machine& machine,
                                           const std::vector<int>& devices) {
-  if (needs.link.empty()) return std::nullopt;
+  if (wanted.empty()) return std::nullopt;
   for (const int a : devices) {
     for (const int b : devices) {
       if (a >= b) continue;
       const auto link = std::find_if(machine.links.begin(), machine.links.end(),
                                      [&](const GpuLink& item) { return item.a == a && item.b == b; });
       const std::string kind = link == machine.links.end() ? "unknown" : link->kind;
-      if (kind != needs.link) {
-        return fmt::format("needs {} between GPUs {} and {}, found {}", needs.link, a, b, kind);
-      }
+      if (kind != wanted) return fmt::format("needs {} between GPUs {} and {}{}, found {}", wanted, a, b, why, kind);
     }
   }
   return std::nullopt;
+}
+
+/// What the cell asks of the network and of files; holds for ranks on the CPU too.
+std::optional<std::string> unmet_by_network(const CellDdp& ddp, const Machine& machine) {
+  if (ddp.ranks < 2) return std::nullopt;
+  const auto& here = machine.interfaces;
+  if (!ddp.interface.empty() && std::find(here.begin(), here.end(), ddp.interface) == here.end())
+    return fmt::format("needs network interface {}; here: {}", ddp.interface,
+                       here.empty() ? "none" : fmt::format("{}", fmt::join(here, ", ")));
+  if (ddp.topology_file.empty()) return std::nullopt;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(ddp.topology_file, error))
+    return fmt::format("needs the topology file {}, there is no such file", ddp.topology_file);
+  if (::access(ddp.topology_file.c_str(), R_OK) != 0)
+    return fmt::format("needs the topology file {}, it cannot be read", ddp.topology_file);
+  return std::nullopt;
+}
+
+/// Ranks that share devices are ranks of different hosts to NCCL, which knows nothing but the network between those.
+std::optional<std::string> unmet_by_sharing(const CellDdp& ddp, std::size_t devices) {
+  if (static_cast<std::size_t>(ddp.ranks) <= devices) return std::nullopt;
+  if (ddp.transport == "auto" || ddp.transport == "socket") return std::nullopt;
+  return fmt::format("{} ranks on {} reach each other through sockets alone, not by ddp.transport {}", ddp.ranks,
+                     gpus_text(static_cast<int>(devices)), ddp.transport);
 }
 
 }  // namespace
@@ -68,19 +94,21 @@ std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& ma
   if (!on_gpu && cell.ddp.backend == "nccl" && cell.ddp.ranks > 1) {
     return fmt::format("backend nccl needs a GPU for each rank, the cell's device is {}", cell.device);
   }
-  const int wanted = std::max(cell.needs.gpus, on_gpu ? cell.ddp.ranks : 0);
+  const bool shared = cell.ddp.oversubscribe && cell.ddp.ranks > 1;
+  const int wanted = std::max(cell.needs.gpus, !on_gpu ? 0 : shared ? 1 : cell.ddp.ranks);
   if (here < wanted) return fmt::format("needs {}, {}", gpus_text(wanted), here_text(machine));
   if (machine.memory_gib < cell.needs.memory_gib) {
     return fmt::format("needs {:g} GiB of memory, {:.1f} here", cell.needs.memory_gib, machine.memory_gib);
   }
+  if (auto reason = unmet_by_network(cell.ddp, machine)) return reason;
   if (!on_gpu) return std::nullopt;
 
   auto used = devices;
   if (used.empty()) {
-    used.resize(static_cast<std::size_t>(cell.ddp.ranks));
+    used.resize(static_cast<std::size_t>(shared ? std::min(cell.ddp.ranks, here) : cell.ddp.ranks));
     std::iota(used.begin(), used.end(), 0);
   }
-  if (static_cast<int>(used.size()) < cell.ddp.ranks) {
+  if (static_cast<int>(used.size()) < cell.ddp.ranks && !shared) {
     return fmt::format("needs {}, {} given to it", gpus_text(cell.ddp.ranks), used.size());
   }
   for (const int device : used) {
@@ -91,7 +119,11 @@ std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& ma
   }
   if (cell.ddp.transport == "ib" && machine.infiniband.empty())
     return "needs InfiniBand (ddp.transport ib), no device of it here";
-  return unmet_by_links(cell.needs, machine, used);
+  if (auto reason = unmet_by_sharing(cell.ddp, used.size())) return reason;
+  if (cell.ddp.transport == "nvlink") {
+    if (auto reason = unmet_by_links("nvlink", " (ddp.transport nvlink)", machine, used)) return reason;
+  }
+  return unmet_by_links(cell.needs.link, "", machine, used);
 }
 
 }  // namespace stepgauge::machine

@@ -21,6 +21,10 @@ std::vector<detail::Sheet> sheets_of(const ResultSet& results, const std::string
   if (row == "A4") return detail::recomputation_sheets(results);
   if (row == "A6") return detail::located_sheets(results);
   if (row == "A8") return detail::snapshot_sheets(results, snapshots);
+  if (row == "A3") return detail::topology_sheets(results);
+  if (row == "A9") return detail::log_sheets(results);
+  if (row == "A11") return detail::overlap_sheets(results);
+  if (row == "A13") return detail::compression_sheets(results);
   throw std::invalid_argument(fmt::format("the article has no row \"{}\" that is measured{}; there are {}", row,
                                           suggestion(row, article_rows()), fmt::join(article_rows(), ", ")));
 }
@@ -29,16 +33,20 @@ std::string title_of(const std::string& row) {
   static const std::map<std::string, std::string> titles{
       {"A1", "the compile mode decides what starting costs"},
       {"A2", "the intermediate representation grows between compilers"},
+      {"A3", "a topology that NCCL does not expect leaves the GPU idle"},
       {"A4", "checkpointing launches kernels again, static_graph avoids it"},
       {"A6", "profilers go blind when compilation and DDP are combined"},
-      {"A8", "where a graph is cut, with source positions"}};
+      {"A8", "where a graph is cut, with source positions"},
+      {"A9", "a distributed run is explained from its collective log"},
+      {"A11", "asynchronous collectives overlap communication with compute"},
+      {"A13", "compressed gradients need less memory and time"}};
   return fmt::format("Article {}: {}", row, titles.at(row));
 }
 
 }  // namespace
 
 const std::vector<std::string>& article_rows() {
-  static const std::vector<std::string> rows{"A1", "A2", "A4", "A6", "A8"};
+  static const std::vector<std::string> rows{"A1", "A2", "A3", "A4", "A6", "A8", "A9", "A11", "A13"};
   return rows;
 }
 

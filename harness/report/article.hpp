@@ -18,7 +18,7 @@ struct SnapshotCounts {
 };
 using SnapshotsByCell = std::map<std::string, SnapshotCounts>;  ///< cell id -> of its rank 0
 
-/// "A1", "A2", "A4", "A6", "A8".
+/// "A1", "A2", "A3", "A4", "A6", "A8", "A9", "A11", "A13".
 const std::vector<std::string>& article_rows();
 
 /// "A1" for a suite "a01_compile_modes"; empty for suites that stand for no row.

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "report/communication_table.hpp"
 #include "report/detail/cell_names.hpp"
 #include "report/detail/cell_summary.hpp"
+#include "report/detail/communication.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/mode_sheets.hpp"
 #include "report/detail/number.hpp"
@@ -151,8 +153,8 @@ std::string run_table(const ResultSet& results, const Style& style) {
       "\n";
   for (const auto& [unit, cells] : detail::summaries_by_unit(results)) out += "\n" + table_of(cells, unit, style);
   if (launched == 0) out += "\nnothing was measured\n";
-  return out + inside_table(results, style) + mode_tables(results, style) + failures_text(results, style) +
-         skipped_text(results, style);
+  return out + inside_table(results, style) + communication_table(results, style) + mode_tables(results, style) +
+         failures_text(results, style) + skipped_text(results, style);
 }
 
 Json run_summary_json(const ResultSet& results) {
@@ -173,7 +175,8 @@ Json run_summary_json(const ResultSet& results) {
                      {"throughput", json_of(summary.throughput)},
                      {"throughput_unit", summary.work_unit},
                      {"peak_memory_mib", json_of(summary.peak_mib)},
-                     {"modes", modes_json(cell)}});
+                     {"modes", modes_json(cell)},
+                     {"topology_check", detail::topology_check(cell)}});
   }
   Json skipped = Json::array();
   for (const auto& cell : results.skipped) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 
+#include "summary/communication_settings.hpp"
 #include "summary/mode_settings.hpp"
 
 namespace stepgauge::summary {
@@ -94,43 +94,6 @@ Setting judge_precision(const Cell& cell, const std::vector<RankRecord>& ranks,
   return out;
 }
 
-/// "auto" takes what there is; P2P switched off may end in shared memory or, without it, in sockets.
-bool transport_took(const std::string& asked, const std::map<std::string, int>& used) {
-  if (asked == "auto") return true;
-  if (asked == "p2p_off") return used.count("p2p") == 0;
-  return used.size() == 1 && used.count(asked) == 1;
-}
-
-/// "0->1, 1->0": the pairs of ranks that a family of transports joins.
-std::string pairs_of(const std::vector<NcclChannel>& channels, const std::string& family) {
-  std::set<std::string> pairs;
-  for (const auto& channel : channels) {
-    if (transport_family(channel.transport) == family) pairs.insert(channel.from + "->" + channel.to);
-  }
-  return fmt::format("{}", fmt::join(pairs, ", "));
-}
-
-Setting judge_transport(const Cell& cell, const std::vector<RankRecord>& ranks,
-                        const std::vector<NcclChannel>& channels) {
-  Setting out{"transport", cell.ddp.transport, "", "", false};
-  if (!ranks.empty()) {
-    std::vector<std::string> variables;
-    const auto seen = ranks.front().detail.value("environment", Json::object());
-    for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_NET", "NCCL_IB_DISABLE"}) {
-      if (seen.contains(name)) variables.push_back(fmt::format("{}={}", name, seen.value(name, "")));
-    }
-    out.set = fmt::format("{}", fmt::join(variables, " "));
-  }
-  const auto used = transports_used(channels);
-  if (used.empty()) return out;
-  std::vector<std::string> parts;
-  for (const auto& [family, count] : used)
-    parts.push_back(fmt::format("{} ({} channels: {})", family, count, pairs_of(channels, family)));
-  out.used = fmt::format("{}", fmt::join(parts, ", "));
-  out.ineffective = !transport_took(cell.ddp.transport, used);
-  return out;
-}
-
 /// Buckets as planned against the collectives of the traced steps.
 Setting judge_buckets(const Cell& cell, const std::vector<RankRecord>& ranks,
                       const std::vector<trace::RankTimeline>& timelines) {
@@ -174,13 +137,13 @@ Setting note_attention(const std::vector<RankRecord>& ranks) {
 
 std::vector<Setting> judge_settings(const Cell& cell, const std::vector<RankRecord>& ranks,
                                     const std::vector<trace::RankTimeline>& timelines,
-                                    const std::vector<NcclChannel>& channels) {
+                                    const std::vector<NcclLog>& logs) {
   std::vector<Setting> out{judge_precision(cell, ranks, timelines)};
   Setting format{"memory_format", cell.memory_format, "", setting_text(ranks, "used", "memory_format"), false};
   format.ineffective = !format.used.empty() && format.used != cell.memory_format;
   out.push_back(format);
   if (cell.ddp.ranks > 1) {
-    if (cell.ddp.backend == "nccl") out.push_back(judge_transport(cell, ranks, channels));
+    for (auto& setting : judge_communication(cell, ranks, logs)) out.push_back(std::move(setting));
     out.push_back(judge_buckets(cell, ranks, timelines));
   }
   if (auto attention = note_attention(ranks); !attention.used.empty()) out.push_back(std::move(attention));

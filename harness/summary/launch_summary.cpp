@@ -10,7 +10,9 @@
 #include "stats/summary.hpp"
 #include "summary/detail/over_ranks.hpp"
 #include "summary/effective.hpp"
+#include "summary/merge_communication.hpp"
 #include "summary/mode_metrics.hpp"
+#include "summary/nccl_summary.hpp"
 #include "summary/timeline_summary.hpp"
 #include "trace/visibility.hpp"
 
@@ -240,7 +242,7 @@ class Summary {
     for (const auto& [name, reason] : found.absent) absent(name.c_str(), reason.c_str());
     timeline_ = std::move(found.detail);
     visibility_ = trace::visibility_json(traces);
-    settings_ = judge_settings(cell_, facts_.ranks, traces.ranks, facts_.nccl_channels);
+    settings_ = judge_settings(cell_, facts_.ranks, traces.ranks, facts_.nccl_logs);
     if (const auto reason = ineffective_reason(settings_); !reason.empty()) fail(Status::ineffective, reason);
   }
 
@@ -278,6 +280,7 @@ class Summary {
     if (!settings_.empty()) detail["settings"] = to_json(settings_);
     memory_inside(detail);
     mode_parts(detail);
+    communication_parts(detail);
     detail["evidence"] = facts_.evidence;
     detail["notes"] = notes;
     if (step_ms_.empty()) return;
@@ -309,6 +312,14 @@ class Summary {
       highest = rank.memory_steady.allocated_mib.value_or(0);
       detail["memory"] = *inside;
     }
+  }
+
+  void communication_parts(Json& detail) const {
+    if (auto over_ranks = merge_communication(facts_.ranks); !over_ranks.is_null())
+      detail["communication"] = std::move(over_ranks);
+    if (facts_.nccl_logs.empty()) return;
+    detail["nccl"] = nccl_json(facts_.nccl_logs);
+    if (auto init = nccl_init_json(facts_.nccl_logs); !init.empty()) detail["nccl_init"] = std::move(init);
   }
 
   /// Of rank 0; the comparison with the reference of the rank that is farthest from it.

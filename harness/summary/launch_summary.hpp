@@ -26,7 +26,7 @@ struct LaunchFacts {
   LaunchSpans spans{};
   std::vector<trace::RankTimeline> timelines{};  ///< of the ranks that left a readable trace
   std::string trace_error{};                     ///< why a trace that was left cannot be read
-  std::vector<NcclChannel> nccl_channels{};      ///< of all ranks
+  std::vector<NcclLog> nccl_logs{};              ///< one a rank that left one
 };
 
 /// The launch record: per step the slowest rank, the steady window over that series, then every metric of the catalogue

@@ -110,6 +110,73 @@ TEST(RankEnvironment, TransportIsSetOnlyWhereTheCellAsksForIt) {
   EXPECT_THAT(contradicted.conflicts, SizeIs(1));
 }
 
+TEST(RankEnvironment, WaysToCommunicateBecomeNcclsVariables) {
+  auto cell = cell_on("cuda", 2);
+  cell.ddp.backend = "nccl";
+  cell.ddp.transport = "nvlink";
+  cell.ddp.interface = "eth0";
+  cell.ddp.algorithm = "tree";
+  cell.ddp.protocol = "ll128";
+  cell.ddp.channels = 4;
+  cell.ddp.topology_file = "/opt/topo.xml";
+  auto place = place_of(1, {0, 1});
+  place.nccl_log_path = "/f/log";
+  const auto seen = rank_environment({{"NCCL_ALGO", "Ring"}, {"NCCL_MAX_NCHANNELS", "4"}}, cell, place);
+  // All-reduces alone: NCCL has no broadcast by tree, and DDP starts with one.
+  const Variables expected{{"NCCL_P2P_LEVEL", "NVL"},          {"NCCL_SOCKET_IFNAME", "=eth0"},
+                           {"NCCL_ALGO", "AllReduce:Tree"},    {"NCCL_PROTO", "AllReduce:LL128"},
+                           {"NCCL_MIN_NCHANNELS", "4"},        {"NCCL_MAX_NCHANNELS", "4"},
+                           {"NCCL_TOPO_FILE", "/opt/topo.xml"}};
+  for (const auto& [name, value] : expected) {
+    ASSERT_TRUE(seen.variables.contains(name)) << name;
+    EXPECT_EQ(seen.variables.at(name), value) << name;
+  }
+  EXPECT_FALSE(seen.variables.contains("NCCL_P2P_DISABLE"));
+  EXPECT_FALSE(seen.variables.contains("NCCL_HOSTID"));
+  EXPECT_FALSE(seen.variables.contains("GLOO_SOCKET_IFNAME"));
+  EXPECT_EQ(seen.variables.at("LOCAL_RANK"), "1");
+  EXPECT_EQ(seen.variables.at("NCCL_DEBUG_SUBSYS"), "INIT,ENV,P2P,SHM,NET,GRAPH,TUNING");
+  ASSERT_THAT(seen.conflicts, SizeIs(1));
+  EXPECT_EQ(seen.conflicts[0].name, "NCCL_ALGO");
+  cell.env = {{"NCCL_PROTO", "LL"}};
+  EXPECT_EQ(rank_environment({}, cell, place).variables.at("NCCL_PROTO"), "LL");
+  cell.ddp.ranks = 1;  // nobody to talk to
+  EXPECT_FALSE(rank_environment({}, cell, place).variables.contains("NCCL_ALGO"));
+}
+
+TEST(RankEnvironment, ALineACollectiveIsLoggedOnlyWhereSomebodyAsks) {
+  auto cell = cell_on("cuda", 2);
+  auto place = place_of(0, {0, 1});
+  place.nccl_log_path = "/f/log";
+  const auto subsystems = [&] { return rank_environment({}, cell, place).variables.at("NCCL_DEBUG_SUBSYS"); };
+  EXPECT_EQ(subsystems(), "INIT,ENV,P2P,SHM,NET,GRAPH");
+  cell.measure.allreduce_sweep = true;
+  EXPECT_EQ(subsystems(), "INIT,ENV,P2P,SHM,NET,GRAPH,TUNING");
+}
+
+TEST(RankEnvironment, AGlooInterfaceHasNoMark) {
+  auto cell = cell_on("cpu", 2);
+  cell.ddp.interface = "lo";
+  const auto seen = rank_environment({}, cell, place_of(0)).variables;
+  EXPECT_EQ(seen.at("GLOO_SOCKET_IFNAME"), "lo");
+  EXPECT_FALSE(seen.contains("NCCL_SOCKET_IFNAME"));
+}
+
+TEST(RankEnvironment, RanksThatShareDevicesTakeTurnsAndAreOfDifferentHostsToNccl) {
+  auto cell = cell_on("cuda", 4);
+  cell.ddp.backend = "nccl";
+  cell.ddp.oversubscribe = true;
+  const auto seen = [&](int rank, const char* name) {
+    return rank_environment({}, cell, place_of(rank, {0, 1})).variables.at(name);
+  };
+  EXPECT_EQ(seen(1, "LOCAL_RANK"), "1");
+  EXPECT_EQ(seen(2, "LOCAL_RANK"), "0");
+  EXPECT_EQ(seen(3, "RANK"), "3");
+  EXPECT_EQ(seen(0, "NCCL_HOSTID"), seen(1, "NCCL_HOSTID"));
+  EXPECT_NE(seen(1, "NCCL_HOSTID"), seen(2, "NCCL_HOSTID"));
+  EXPECT_EQ(seen(3, "CUDA_VISIBLE_DEVICES"), "0,1");
+}
+
 TEST(RankEnvironment, DevicesAreThoseTheShellShows) {
   const auto mask = [](const Variables& shell, std::vector<int> devices) {
     return rank_environment(shell, cell_on("cuda", 2), place_of(0, std::move(devices)))

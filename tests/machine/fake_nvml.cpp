@@ -3,7 +3,8 @@
 //
 //   {"devices": [{"name": "Fake H200", "uuid": "GPU-f0", "memory_mib": 143771, "memory_used_mib": 600, "sm_mhz": 1980,
 //                 "sm_max_mhz": 1980, "memory_mhz": 3201, "power_w": 300, "temperature_c": 40, "throttle": 0,
-//                 "ecc_uncorrected": 0, "processes": [{"pid": 1, "mib": 512}], "xids": [79]}]}
+//                 "ecc_uncorrected": 0, "nvlinks": 18, "pcie_generation": 5, "pcie_width": 16, "ancestor": 50,
+//                 "processes": [{"pid": 1, "mib": 512}], "xids": [79]}]}
 //
 // "mib" null: the driver does not tell. Each Xid of the list comes in once.
 #include <algorithm>
@@ -185,6 +186,27 @@ int nvmlEventSetWait_v2(void*, Event* out, unsigned) {
     return success;
   }
   return timed_out;
+}
+
+/// All NVLinks go to switches.
+int nvmlDeviceGetNvLinkState(void* device, unsigned link, unsigned* out) {
+  unsigned links = 0;
+  if (const int error = tell(device, "nvlinks", &links); error != success) return error;
+  *out = link < links ? 1 : 0;
+  return success;
+}
+int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, unsigned* out) {
+  *out = 2;
+  return success;
+}
+int nvmlDeviceGetMaxPcieLinkGeneration(void* device, unsigned* out) {
+  return tell(device, "pcie_generation", out);
+}
+int nvmlDeviceGetMaxPcieLinkWidth(void* device, unsigned* out) {
+  return tell(device, "pcie_width", out);
+}
+int nvmlDeviceGetTopologyCommonAncestor(void* device, void*, unsigned* out) {
+  return tell(device, "ancestor", out);
 }
 
 }  // extern "C"

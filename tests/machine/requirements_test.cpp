@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "machine/link_rate.hpp"
 #include "machine/machine.hpp"
 
 namespace stepgauge::machine {
@@ -86,6 +87,64 @@ TEST(Requirement, TheLinkIsThatOfTheCellsOwnPair) {
             "needs nvlink between GPUs 1 and 3, found pcie.host_bridge");
   cell.ddp.ranks = 1;
   EXPECT_EQ(unmet_requirement(cell, machine_with(1)), std::nullopt);
+}
+
+TEST(Requirement, NvlinkAsATransportNeedsTheLink) {
+  auto cell = cell_on("cuda", 2);
+  cell.ddp.transport = "nvlink";
+  EXPECT_EQ(unmet_requirement(cell, machine_with(4)), std::nullopt);
+  EXPECT_EQ(unmet_requirement(cell, machine_with(4), {2, 3}),
+            "needs nvlink between GPUs 2 and 3 (ddp.transport nvlink), found pcie.host_bridge");
+}
+
+TEST(Requirement, AnInterfaceThatIsNotHereIsToldWithThoseThatAre) {
+  auto cell = cell_on("cpu", 2);
+  auto machine = machine_with(0);
+  machine.interfaces = {"eth0", "lo"};
+  cell.ddp.interface = "eth1";
+  EXPECT_EQ(unmet_requirement(cell, machine), "needs network interface eth1; here: eth0, lo");
+  cell.ddp.interface = "lo";
+  EXPECT_EQ(unmet_requirement(cell, machine), std::nullopt);
+  machine.interfaces.clear();
+  EXPECT_EQ(unmet_requirement(cell, machine), "needs network interface lo; here: none");
+}
+
+TEST(Requirement, ATopologyFileMustBeThere) {
+  auto cell = cell_on("cuda", 2);
+  cell.ddp.topology_file = "/nowhere/topo.xml";
+  EXPECT_EQ(unmet_requirement(cell, machine_with(2)),
+            "needs the topology file /nowhere/topo.xml, there is no such file");
+  cell.ddp.topology_file = "/proc/self/status";
+  EXPECT_EQ(unmet_requirement(cell, machine_with(2)), std::nullopt);
+}
+
+TEST(Requirement, RanksShareDevicesOnlyWhereTheCellSaysSo) {
+  auto cell = cell_on("cuda", 4);
+  EXPECT_EQ(unmet_requirement(cell, machine_with(2)), "needs 4 GPUs, 2 here");
+  cell.ddp.oversubscribe = true;
+  EXPECT_EQ(unmet_requirement(cell, machine_with(2)), std::nullopt);
+  EXPECT_EQ(unmet_requirement(cell, machine_with(2), {1}), std::nullopt);
+  EXPECT_EQ(unmet_requirement(cell, machine_with(0)), "needs 1 GPU, none here (no driver)");
+  cell.ddp.transport = "p2p";
+  EXPECT_EQ(unmet_requirement(cell, machine_with(2)),
+            "4 ranks on 2 GPUs reach each other through sockets alone, not by ddp.transport p2p");
+}
+
+TEST(LinkRate, WhatLinksShouldGive) {
+  auto machine = machine_with(3);
+  for (auto& gpu : machine.gpus) gpu.compute_capability = 9.0;
+  const auto nvlink = link_rate(machine, {0, 1, "nvlink", 18});
+  EXPECT_EQ(nvlink.text, "NVLink 4, 18 links");
+  EXPECT_EQ(nvlink.gbps, 450);
+  EXPECT_EQ(link_rate(machine, {0, 1, "nvlink", 0}).gbps, std::nullopt);
+  machine.gpus[0].pcie_generation = 5;
+  machine.gpus[2].pcie_generation = 4;
+  machine.gpus[0].pcie_width = machine.gpus[2].pcie_width = 16;
+  const auto pcie = link_rate(machine, {0, 2, "pcie.system", 0});
+  EXPECT_EQ(pcie.text, "PCIe 4.0 x16 across NUMA nodes");
+  EXPECT_NEAR(pcie.gbps.value(), 31.5, 0.1);
+  EXPECT_EQ(link_rate(machine, {0, 1, "pcie.node", 0}).gbps, std::nullopt);  // NVML did not tell of GPU 1
+  EXPECT_EQ(link_rate(machine, {0, 1, "unknown", 0}).text, "a link that the driver does not name");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 
 #include "build_results.hpp"
@@ -127,19 +128,106 @@ TEST(Article, A8Snapshots) {
   EXPECT_THAT(article_markdown(results, "A8"), HasSubstr("from records alone"));
 }
 
+Cell communicating(const std::function<void(CellDdp&)>& change) {
+  auto cell = make_cell({.precision = "bf16", .ranks = 2});
+  cell.ddp.backend = "nccl";
+  cell.launches = 1;
+  change(cell.ddp);
+  assign_identity(cell);
+  return cell;
+}
+
+CellResults over(const std::string& transport, const std::string& used, double stall, double step_ms, double gbps) {
+  auto out = measured(communicating([&](CellDdp& ddp) { ddp.transport = transport; }),
+                      {{"stall_ratio", {stall}}, {"exposed_comm", {stall - 1}}, {"step_time", {step_ms}}});
+  auto& detail = out.launches[0].detail;
+  detail["settings"]["transport"] = {{"used", used + " (24 channels: 0->1, 1->0)"}};
+  detail["settings"]["algorithm"] = {{"used", "ring (300 all-reduces of 4 B to 100 MiB)"}};
+  detail["settings"]["protocol"] = {{"used", "ll (10 all-reduces of 4 B to 1 MiB), simple (290 all-reduces)"}};
+  detail["communication"] = {
+      {"latency_us", 12.5},
+      {"sweep", {{{"bytes", 64 << 20}, {"busbw_gbps", 0.8 * gbps}}, {{"bytes", 1 << 30}, {"busbw_gbps", gbps}}}}};
+  return out;
+}
+
+ResultSet topologies() {
+  auto auto_ = over("auto", "p2p", 3, 33.7, 325);
+  auto socket = over("socket", "socket", 83, 188.7, 3.7);
+  socket.launches[0].detail["topology_check"] = {
+      {"stall_ratio", 83}, {"alarm", 35}, {"findings", {"GPU 0 - GPU 1: NVLink, but NCCL uses sockets", "second"}}};
+  auto_.launches[0].detail["nccl"] = {{"start", "NCCL took 0.5 s to start (rank 0, the slowest)"}};
+  auto out = on_gpus({auto_, socket});
+  out.skipped.push_back({"resnet50/cuda.ddp2.ib-1", "1", Status::unsupported, "needs InfiniBand"});
+  return out;
+}
+
+TEST(Article, A3TopologiesWithWhatTheAlarmFound) {
+  expect_article("A3", topologies());
+  const auto text = article_markdown(topologies(), "A3");
+  EXPECT_THAT(
+      text, HasSubstr("| socket | socket | ring/ll .. | 83.00 | 82.00 | 188.7 | 2.960 | 3.700 | 12.50 | ok, alarm |"));
+  EXPECT_THAT(text, HasSubstr("Alarm, socket: GPU 0 - GPU 1"));
+}
+
+TEST(Article, A9SaysWhereTheLogsAre) {
+  auto results = topologies();
+  expect_article("A9", results);
+  EXPECT_THAT(article_markdown(results, "A9"), HasSubstr("nothing to replay"));
+  results.cells[0].launches[0].detail["evidence"] = {{"folder", "launches/0001"},
+                                                     {"collective_logs", {"rank0.collectives.jsonl", "rank1"}}};
+  EXPECT_THAT(article_markdown(results, "A9"), HasSubstr("| launches/0001 | 2 | ok | - |"));
+}
+
+TEST(Article, A11OverlapAgainstTheLimit) {
+  const auto strategy = [](const std::string& overlap, double work, double ratio, double step_ms) {
+    auto out = measured(
+        communicating([&](CellDdp& ddp) { ddp.overlap = overlap; }),
+        {{"throughput", {work}}, {"overlap_ratio", {ratio}}, {"exposed_comm", {20}}, {"step_time", {step_ms}}});
+    out.launches[0].detail["communication"]["ideal"] = {
+        {"compute_ms", 40}, {"communication_ms", 25}, {"limit_ms", 40}, {"distance", step_ms / 40}};
+    return out;
+  };
+  const auto results = on_gpus({strategy("none", 1000, 0, 66), strategy("ddp", 1500, 70, 44)});
+  expect_article("A11", results);
+  const auto text = article_markdown(results, "A11");
+  EXPECT_THAT(text, HasSubstr("| ddp | 1500 | +50.0 % | 70.00 | 20.00 | 44.00 | 40.00 | 25.00 | 1.100 | ok |"));
+}
+
+CellResults compressed(const std::string& hook, double work, double mib, int losses, double worse) {
+  auto out = measured(communicating([&](CellDdp& ddp) {
+                        ddp.hook = hook;
+                        ddp.hook_share = 0.3;
+                        ddp.transport = "socket";
+                      }),
+                      {{"throughput", {work}}, {"peak_memory", {9000}}});
+  out.launches[0].detail["communication"] = {{"bytes_per_step_sent", mib * 1024 * 1024}, {"error_state_mib", 500}};
+  for (int i = 0; i < losses; ++i) out.launches[0].detail["losses"].push_back((i < 180 ? 5 : 1) * 2.0 * (1 + worse));
+  return out;
+}
+
+TEST(Article, A13CompressionAgainstTheUncompressedTwin) {
+  const auto results = on_gpus({compressed("", 100, 1000, 200, 0), compressed("top_k_fp8", 250, 400, 200, 0.01),
+                                compressed("bf16", 150, 500, 50, 0.001)});
+  expect_article("A13", results);
+  const auto text = article_markdown(results, "A13");
+  EXPECT_THAT(text, HasSubstr("| top\\_k\\_fp8 30 % | 400.0 | 9000 | 500.0 | 250.0 | +150 % | 1 % | ok |"));
+  EXPECT_THAT(text, HasSubstr("50 losses kept"));  // too few to say anything
+}
+
 TEST(Article, AnUnknownRowIsAnsweredWithTheKnownOnes) {
   try {
     article_markdown(seen(), "A7");
     FAIL();
   } catch (const std::invalid_argument& error) {
-    EXPECT_THAT(error.what(), HasSubstr("A1, A2, A4, A6, A8"));
+    EXPECT_THAT(error.what(), HasSubstr("A1, A2, A3, A4, A6, A8, A9, A11, A13"));
   }
 }
 
 TEST(Article, RowsOfSuites) {
   EXPECT_EQ(article_row_of_suite("a01_compile_modes"), "A1");
   EXPECT_EQ(article_row_of_suite("a08_graph_snapshots"), "A8");
-  for (const char* other : {"", "a", "a01", "a03_topology", "abc_x", "nightly"})
+  EXPECT_EQ(article_row_of_suite("a11_overlap"), "A11");
+  for (const char* other : {"", "a", "a01", "abc_x", "a10_rewrites", "nightly"})
     EXPECT_EQ(article_row_of_suite(other), "") << other;
 }
 

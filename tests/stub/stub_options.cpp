@@ -100,6 +100,14 @@ Options parse_options(const std::vector<std::string>& arguments, const Cell& cel
       out.rendezvous = true;
     } else if (flag == "--dump-environment") {
       out.dump_environment = true;
+    } else if (flag == "--exposed-comm") {
+      out.exposed_comm = 100 * numeric();
+    } else if (flag == "--late-rank") {
+      out.late_rank = static_cast<int>(numeric());
+    } else if (flag == "--nccl-log") {
+      out.nccl_log = value();
+    } else if (flag == "--detail") {
+      out.detail = value();
     } else if (flag == "--late-recompile") {
       out.late_recompile = true;
     } else {
@@ -135,6 +143,8 @@ const char* help_text() {
   --stall PHASE:S     not a word for S seconds in this phase, as when something compiles
   --realtime          sleep for each step; --sleep-s X (mode sleep); --spam-mib N
   --rendezvous        ranks really meet over the store's socket
+  --exposed-comm 40%  leave a trace whose steps are that share of collectives alone; --late-rank N comes last in them
+  --nccl-log FILE     rank 0's NCCL log holds what FILE does; --detail FILE: the record has these parts (JSON) too
   --late-recompile    the record tells of a measured step that was compiled again
   --dump-environment  keep every variable in the record
 )";

@@ -33,7 +33,11 @@ struct Options {
   bool realtime = false;             ///< sleeps for each step
   bool rendezvous = false;           ///< really meets over the store socket
   bool dump_environment = false;
-  bool late_recompile = false;  ///< the record says that a measured step was compiled again
+  std::optional<double> exposed_comm;  ///< percent of a traced step in which collectives run alone; a trace is left
+  std::optional<int> late_rank;        ///< comes last in every collective of it
+  std::string nccl_log;                ///< file that rank 0 says as NCCL would
+  std::string detail;                  ///< file, JSON: parts that the record has too
+  bool late_recompile = false;         ///< the record says that a measured step was compiled again
 };
 
 /// Throws std::invalid_argument. `cell` and `launch` decide on --mode-if and --launch.

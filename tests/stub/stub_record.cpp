@@ -146,6 +146,7 @@ RankRecord make_record(const Options& options, const Cell& cell, int launch, int
       {"device", {{"name", "stub"}}},
       {"software", {{"worker", "stub"}}},
       {"environment", kept_environment(options.dump_environment)}};
+  if (!options.detail.empty()) record.detail.update(parse_json(read_text_file(options.detail), options.detail));
   if (options.late_recompile) record.detail["compile"] = recompiled_late(cell);
   return record;
 }

@@ -14,6 +14,7 @@
 #include "stub_misbehave.hpp"
 #include "stub_options.hpp"
 #include "stub_record.hpp"
+#include "stub_trace.hpp"
 
 namespace stepgauge::stub {
 namespace {
@@ -118,6 +119,7 @@ int run(const std::vector<std::string>& arguments) {
     if (options.realtime) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
     if (step == stop_at) misbehave_in_loop(mode, options);
   });
+  leave_inside(options, cell, rank, record);
   if (cell.measure.parity_steps > 0) progress.phase("verify");
   progress.phase("finish");
   misbehave_before_record(mode, options);

@@ -126,9 +126,15 @@ TEST(NcclLog, TransportsPerChannel) {
   EXPECT_THAT(nccl_channels(""), IsEmpty());
 }
 
+NcclLog log_of(const std::vector<NcclChannel>& channels) {
+  NcclLog log;
+  log.channels = channels;
+  return log;
+}
+
 std::string why_ineffective(const Cell& cell, const RankRecord& record, const std::vector<NcclChannel>& channels = {},
                             std::vector<trace::RankTimeline> timelines = two_ranks()) {
-  return ineffective_reason(judge_settings(cell, {record, record}, timelines, channels));
+  return ineffective_reason(judge_settings(cell, {record, record}, timelines, {log_of(channels)}));
 }
 
 TEST(Effective, WhatWasAskedForAndSeenIsNoComplaint) {

@@ -39,16 +39,6 @@ Number gib(const Number& mib) {
   return mib ? Number(*mib / mib_per_gib) : std::nullopt;
 }
 
-Number relative(const Number& value, const Number& base) {
-  return value && base && *base > 0 ? Number(*value / *base - 1) : std::nullopt;
-}
-
-/// "-74.0 %", "-" where a side is missing.
-std::string change(const Number& value, const Number& base) {
-  const auto fraction = relative(value, base);
-  return fraction ? signed_percent(fraction) + " %" : "-";
-}
-
 Sheet start_sheet_of(const ResultSet& results, const std::string& title, bool warm) {
   Sheet out{
       title,
@@ -167,6 +157,10 @@ Sheet static_graph_sheet(const ResultSet& results) {
 }
 
 }  // namespace
+
+std::string change(const std::optional<double>& value, const std::optional<double>& base) {
+  return value && base && *base > 0 ? signed_percent(*value / *base - 1) + " %" : "-";
+}
 
 std::string measured_on(const ResultSet& results, const std::string& article_had) {
   return fmt::format(

@@ -11,6 +11,10 @@
 namespace stepgauge::report::detail {
 namespace {
 
+bool is_nccl_variable(const std::string& name) {
+  return name.starts_with("NCCL_");
+}
+
 /// The cell with the axis at its plain value: equal for all cells of a group.
 Cell without(Cell cell, Axis axis) {
   switch (axis) {
@@ -26,6 +30,24 @@ Cell without(Cell cell, Axis axis) {
       break;
     case Axis::checkpointing:
       cell.checkpointing = "none";
+      break;
+    case Axis::topology: {
+      const CellDdp standard;
+      auto& ddp = cell.ddp;
+      ddp.transport = standard.transport;
+      ddp.interface = ddp.algorithm = ddp.protocol = ddp.topology_file = "";
+      ddp.channels = standard.channels;
+      std::erase_if(cell.env, [](const auto& variable) { return is_nccl_variable(variable.first); });
+      break;
+    }
+    case Axis::overlap:
+      cell.ddp.overlap = CellDdp{}.overlap;
+      break;
+    case Axis::hook:
+      cell.ddp.hook.clear();
+      cell.ddp.hook_share = CellDdp{}.hook_share;
+      cell.ddp.hook_rank = CellDdp{}.hook_rank;
+      cell.ddp.error_feedback = true;
       break;
   }
   assign_identity(cell);
@@ -46,8 +68,9 @@ std::vector<std::string> segments_of(const std::string& id) {
 
 std::string title_of(const Cell& cell, Axis axis) {
   auto parts = segments_of(without(cell, axis).id);
-  // An id has its mode second and its precision third; checkpointing none is not written.
-  if (axis != Axis::checkpointing && parts.size() > 2) parts.erase(parts.begin() + (axis == Axis::mode ? 1 : 2));
+  // An id has its mode second and its precision third; the plain values of the other axes are not written.
+  const bool written = axis == Axis::mode || axis == Axis::precision;
+  if (written && parts.size() > 2) parts.erase(parts.begin() + (axis == Axis::mode ? 1 : 2));
   return printable(fmt::format("{}", fmt::join(parts, "/")));
 }
 
@@ -61,10 +84,35 @@ std::string mode_value(const Cell& cell) {
   return printable(out);
 }
 
+std::string topology_value(const Cell& cell) {
+  const auto& ddp = cell.ddp;
+  std::vector<std::string> parts{ddp.transport};
+  for (const auto* text : {&ddp.interface, &ddp.algorithm, &ddp.protocol}) {
+    if (!text->empty()) parts.push_back(*text);
+  }
+  if (ddp.channels > 0) parts.push_back(fmt::format("{} channels", ddp.channels));
+  if (!ddp.topology_file.empty()) parts.push_back("topology file");
+  for (const auto& [name, value] : cell.env) {
+    if (is_nccl_variable(name)) parts.push_back(name + "=" + value);
+  }
+  return printable(fmt::format("{}", fmt::join(parts, ", ")));
+}
+
+std::string hook_value(const CellDdp& ddp) {
+  if (ddp.hook.empty()) return "no hook";
+  auto out = ddp.hook;
+  if (is_top_k(ddp.hook)) out += fmt::format(" {:g} %", 100 * ddp.hook_share);
+  if (ddp.hook == "power_sgd") out += fmt::format(" rank {}", ddp.hook_rank);
+  return printable(ddp.error_feedback ? out : out + ", no feedback");
+}
+
 }  // namespace
 
 std::string axis_value(const Cell& cell, Axis axis) {
   if (axis == Axis::mode) return mode_value(cell);
+  if (axis == Axis::topology) return topology_value(cell);
+  if (axis == Axis::overlap) return printable(cell.ddp.overlap);
+  if (axis == Axis::hook) return hook_value(cell.ddp);
   return printable(axis == Axis::precision ? cell.precision : cell.checkpointing);
 }
 
@@ -84,12 +132,17 @@ std::vector<CellGroup> group_cells(const ResultSet& results, Axis axis) {
   return out;
 }
 
-const CellResults* twin_without_checkpointing(const ResultSet& results, const Cell& cell) {
-  const auto wanted = without(cell, Axis::checkpointing).hash;
+const CellResults* plain_twin(const ResultSet& results, const Cell& cell, Axis axis) {
+  const auto wanted = without(cell, axis).hash;
   const auto found = std::find_if(results.cells.begin(), results.cells.end(), [&](const CellResults& other) {
-    return other.cell.checkpointing == "none" && without(other.cell, Axis::checkpointing).hash == wanted;
+    return without(other.cell, axis).hash == wanted &&
+           axis_value(other.cell, axis) == axis_value(without(cell, axis), axis);
   });
   return found == results.cells.end() ? nullptr : &*found;
+}
+
+const CellResults* twin_without_checkpointing(const ResultSet& results, const Cell& cell) {
+  return plain_twin(results, cell, Axis::checkpointing);
 }
 
 }  // namespace stepgauge::report::detail

@@ -7,7 +7,7 @@
 
 namespace stepgauge::report::detail {
 
-enum class Axis { mode, precision, checkpointing };
+enum class Axis { mode, precision, checkpointing, topology, overlap, hook };
 
 struct GroupedCell {
   const CellResults* results = nullptr;
@@ -19,13 +19,18 @@ struct CellGroup {
   std::vector<GroupedCell> cells;
 };
 
-/// Groups in order of their first cell. Mode: compile mode with options and cache, DDP wrapper and worker.
+/// Groups in order of their first cell. Mode: compile mode with options and cache, DDP wrapper and worker. Topology:
+/// transport, interface, algorithm, protocol, channels, topology file and NCCL's variables.
 std::vector<CellGroup> group_cells(const ResultSet& results, Axis axis);
 
 /// The value of the axis, as the cell's id writes it.
 std::string axis_value(const Cell& cell, Axis axis);
 
-/// The cell of the run that differs from this one in having no checkpointing; nullptr: there is none.
+/// The cell of the run that is this one with the axis at its plain value (no checkpointing, no hook, DDP's own overlap,
+/// the library's choices); nullptr: there is none.
+const CellResults* plain_twin(const ResultSet& results, const Cell& cell, Axis axis);
+
+/// plain_twin() for checkpointing.
 const CellResults* twin_without_checkpointing(const ResultSet& results, const Cell& cell);
 
 }  // namespace stepgauge::report::detail
