@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/suite_options.hpp"
+#include "launch/engine.hpp"
 #include "machine/captured_command.hpp"
 #include "report/text.hpp"
 #include "store/fingerprint.hpp"
@@ -94,11 +95,15 @@ void check_host(std::vector<Finding>& out, const machine::Machine& machine) {
     out.push_back({Finding::Level::limited, fmt::format("/dev/shm: {} MiB free", machine.shm->free_bytes >> 20),
                    "NCCL over shared memory (ddp transport auto or p2p_off); --shm-size in a container"});
   }
-  const auto mpi = machine::run_captured({"mpirun", "--version"});
-  const auto first_line = mpi.out.substr(0, mpi.out.find('\n'));
-  out.push_back(
-      {mpi.exit_code == 0 ? Finding::Level::good : Finding::Level::missing,
-       mpi.exit_code == 0 ? printable(first_line) : "mpirun (not needed: this version starts its ranks itself)", ""});
+  for (const auto engine : {launch::Engine::mpirun, launch::Engine::srun}) {
+    const auto found = launch::find_engine(engine);
+    const bool good = found.problem.empty();
+    out.push_back(
+        {good ? Finding::Level::good : Finding::Level::missing,
+         good ? fmt::format("--launcher {}: {} ({})", to_string(engine), printable(found.version), found.program)
+              : printable(found.problem),
+         good ? "" : fmt::format("--launcher {}", to_string(engine))});
+  }
 }
 
 void doctor(bool json, Program& program) {

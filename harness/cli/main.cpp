@@ -89,6 +89,8 @@ int main(int argc, char** argv) {
   stepgauge::cli::add_graph(program);
   stepgauge::cli::add_doctor(program);
   stepgauge::cli::add_schema(program);
+  stepgauge::cli::add_merge(program);
+  stepgauge::cli::add_rank_agent(program);
   // After the commands, which would inherit it.
   app.footer(
       "Examples:\n"

@@ -132,7 +132,13 @@ void complete_ddp(DdpValue& over, const DdpValue& base) {
   fill_gap(over.gradient_as_bucket_view, base.gradient_as_bucket_view);
   fill_gap(over.find_unused, base.find_unused);
   fill_gap(over.static_graph, base.static_graph);
+  fill_gap(over.interface, base.interface);
+  fill_gap(over.oversubscribe, base.oversubscribe);
   fill_gap(over.wrapper, base.wrapper);
+  if (!over.nodes) {
+    over.nodes = base.nodes;
+    over.nodes_mark = base.nodes_mark;
+  }
   if (!over.backend) {
     over.backend = base.backend;
     over.backend_mark = base.backend_mark;

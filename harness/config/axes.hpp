@@ -59,11 +59,11 @@ struct CompileValue {
 
 /// What was written; the rest comes from the suite's defaults, then from the contract's.
 struct DdpValue {
-  std::optional<int> ranks;
-  std::optional<std::string> backend, transport, wrapper;
+  std::optional<int> ranks, nodes;
+  std::optional<std::string> backend, transport, interface, wrapper;
   std::optional<double> bucket_cap_mb, first_bucket_mb;
-  std::optional<bool> gradient_as_bucket_view, find_unused, static_graph;
-  Mark backend_mark, transport_mark;
+  std::optional<bool> gradient_as_bucket_view, find_unused, static_graph, oversubscribe;
+  Mark backend_mark, transport_mark, nodes_mark;
 };
 
 struct OptimizerValue {

@@ -99,6 +99,9 @@ void fill_ddp(const CellDraft& draft, Cell& cell) {
   ddp.gradient_as_bucket_view = asked.gradient_as_bucket_view.value_or(standard.gradient_as_bucket_view);
   ddp.find_unused = asked.find_unused.value_or(standard.find_unused);
   ddp.static_graph = asked.static_graph.value_or(standard.static_graph);
+  ddp.nodes = asked.nodes.value_or(standard.nodes);
+  ddp.interface = asked.interface.value_or(standard.interface);
+  ddp.oversubscribe = asked.oversubscribe.value_or(standard.oversubscribe);
   // Who wraps is a question of Python programs of several ranks alone; like the transport, it must not split others.
   ddp.wrapper = is_python_mode(cell.compile) && ddp.ranks > 1 ? asked.wrapper.value_or("torch") : "";
 }
@@ -127,6 +130,10 @@ void check_ddp(const CellDraft& draft, const Cell& cell) {
   const auto& asked = std::get<DdpValue>(value->data);
   if (cell.device == "cpu" && cell.ddp.backend == "nccl")
     fail(asked.backend_mark, "ddp.backend: \"nccl\" needs device cuda; a cpu cell has \"gloo\"");
+  if (cell.ddp.ranks % cell.ddp.nodes != 0) {
+    fail(asked.nodes_mark,
+         fmt::format("ddp.nodes: {} ranks cannot be spread evenly over {} nodes", cell.ddp.ranks, cell.ddp.nodes));
+  }
   if (cell.ddp.transport != "auto" && cell.ddp.backend != "nccl") {
     fail(asked.transport_mark, fmt::format("ddp.transport: \"{}\" is a setting of nccl; this cell ({}) has \"{}\"",
                                            cell.ddp.transport, cell.device, cell.ddp.backend));

@@ -178,10 +178,10 @@ std::string read_checkpointing(const Node& node, const std::string& where) {
 }
 
 DdpValue read_ddp(const Node& node, const std::string& where) {
-  static const std::vector<std::string> keys{"ranks",         "backend",         "transport",
-                                             "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
-                                             "find_unused",   "static_graph",    "wrapper"};
-  static const std::vector<std::string> backends{"nccl", "gloo"}, wrappers{"torch", "reducer"};
+  static const std::vector<std::string> keys{
+      "ranks",       "backend",      "transport", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
+      "find_unused", "static_graph", "wrapper",   "nodes",         "interface",       "oversubscribe"};
+  static const std::vector<std::string> backends{"nccl", "gloo", "mpi"}, wrappers{"torch", "reducer"};
   constexpr int max_ranks = 4096;
   DdpValue ddp;
   if (node.kind != Node::Kind::map) {
@@ -192,6 +192,8 @@ DdpValue read_ddp(const Node& node, const std::string& where) {
   }
   const MapReader map{require_map(node, where, keys), where};
   if (const auto ranks = map.integer("ranks", 1, max_ranks)) ddp.ranks = static_cast<int>(*ranks);
+  if (const auto nodes = map.integer("nodes", 1, max_ranks)) ddp.nodes = static_cast<int>(*nodes);
+  ddp.nodes_mark = map.mark_of("nodes");
   ddp.backend = map.choice("backend", backends);
   ddp.backend_mark = map.mark_of("backend");
   ddp.transport = map.choice("transport", known_transports());
@@ -201,6 +203,9 @@ DdpValue read_ddp(const Node& node, const std::string& where) {
   ddp.gradient_as_bucket_view = map.boolean("gradient_as_bucket_view");
   ddp.find_unused = map.boolean("find_unused");
   ddp.static_graph = map.boolean("static_graph");
+  ddp.interface =
+      map.get("interface", [](const Node& n, const std::string& w) { return read_text(n, w, "a network interface"); });
+  ddp.oversubscribe = map.boolean("oversubscribe");
   ddp.wrapper = map.choice("wrapper", wrappers);
   if (ddp.ranks == 1 && ddp.transport && *ddp.transport != "auto")
     fail(ddp.transport_mark,

@@ -18,6 +18,9 @@ Json ddp_json(const CellDdp& ddp) {
            {"gradient_as_bucket_view", ddp.gradient_as_bucket_view},
            {"find_unused", ddp.find_unused},
            {"static_graph", ddp.static_graph}};
+  if (ddp.nodes != 1) out["nodes"] = ddp.nodes;
+  if (!ddp.interface.empty()) out["interface"] = ddp.interface;
+  if (ddp.oversubscribe) out["oversubscribe"] = true;
   if (!ddp.wrapper.empty()) out["wrapper"] = ddp.wrapper;
   return out;
 }
@@ -177,6 +180,9 @@ CellDdp ddp_from_json(const Json& value, const std::string& where) {
   ddp.gradient_as_bucket_view = require<bool>(value, "gradient_as_bucket_view", where);
   ddp.find_unused = require<bool>(value, "find_unused", where);
   ddp.static_graph = require<bool>(value, "static_graph", where);
+  ddp.nodes = optional(value, "nodes", 1, where);
+  ddp.interface = optional<std::string>(value, "interface", "", where);
+  ddp.oversubscribe = optional(value, "oversubscribe", false, where);
   ddp.wrapper = optional<std::string>(value, "wrapper", "", where);
   return ddp;
 }

@@ -21,7 +21,8 @@ struct CellWorkload {
 
 struct CellDdp {
   int ranks = 1;
-  std::string backend = "gloo";    ///< "nccl" (cuda) or "gloo" (cpu)
+  int nodes = 1;                   ///< hosts that the ranks are spread over, evenly
+  std::string backend = "gloo";    ///< "nccl" (cuda), "gloo" (cpu) or "mpi" (ranks started by mpirun or srun)
   std::string transport = "auto";  ///< "auto", "p2p" (nothing else), "p2p_off", "socket" (P2P and shared memory
                                    ///< off), "ib" (InfiniBand alone)
   double bucket_cap_mb = 25;       ///< MiB, as PyTorch's DDP
@@ -29,8 +30,10 @@ struct CellDdp {
   bool gradient_as_bucket_view = true;
   bool find_unused = false;
   bool static_graph = false;
-  std::string wrapper;  ///< Python modes of two and more ranks: "torch" (PyTorch's DistributedDataParallel) or
-                        ///< "reducer" (ours, as the C++ modes); else empty
+  std::string interface;  ///< network interface of the rendezvous and the collectives; empty: as the host's name has it
+  bool oversubscribe = false;  ///< more ranks than devices, or than slots of a host, on purpose
+  std::string wrapper;         ///< Python modes of two and more ranks: "torch" (PyTorch's DistributedDataParallel) or
+                               ///< "reducer" (ours, as the C++ modes); else empty
 };
 
 /// Options of a compile mode; a document holds those that differ from these.

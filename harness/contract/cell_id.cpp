@@ -1,8 +1,8 @@
 // Identity of a cell: canonical JSON, hash, readable id.
 #include <fmt/format.h>
-#include <openssl/sha.h>
 
 #include "contract/cell.hpp"
+#include "contract/digest.hpp"
 #include "contract/workload_catalogue.hpp"
 
 namespace stepgauge {
@@ -64,6 +64,10 @@ std::string readable_id(const Cell& cell) {
                                mode_text(cell), cell.precision);
   if (cell.checkpointing != "none") id += "/ckpt." + cell.checkpointing;
   id += fmt::format("/{}.ddp{}", cell.device, cell.ddp.ranks);
+  if (cell.ddp.nodes > 1) id += fmt::format("x{}nodes", cell.ddp.nodes);
+  if (cell.ddp.backend == "mpi") id += ".mpi";
+  if (!cell.ddp.interface.empty()) id += "." + cell.ddp.interface;
+  if (cell.ddp.oversubscribe) id += ".oversubscribed";
   if (cell.ddp.transport != "auto") id += "." + cell.ddp.transport;
   if (cell.ddp.static_graph) id += ".static_graph";
   if (cell.ddp.wrapper == "reducer") id += ".reducer";
@@ -88,10 +92,7 @@ bool is_perturbed(const Cell& cell) {
 }
 
 void assign_identity(Cell& cell) {
-  const auto text = dump_line(identity_json(cell));
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
-  cell.hash = fmt::format("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
+  cell.hash = sha256_hex(dump_line(identity_json(cell))).substr(0, 8);
   cell.id = readable_id(cell) + "-" + cell.hash;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "launch/rank_process.hpp"
+
 namespace stepgauge::launch {
 namespace {
 
@@ -51,6 +53,11 @@ Variables implied(const Cell& cell, const RankPlace& place) {
   if (transport == "p2p_off" || network) out.emplace("NCCL_P2P_DISABLE", "1");
   if (network) out.emplace("NCCL_SHM_DISABLE", "1");
   if (network) out.emplace("NCCL_NET", transport == "ib" ? "IB" : "Socket");
+  if (const auto& interface = cell.ddp.interface; !interface.empty()) {
+    out.emplace("NCCL_SOCKET_IFNAME", "=" + interface);  // this one exactly, not all that begin so
+    out.emplace("GLOO_SOCKET_IFNAME", interface);
+    if (cell.ddp.backend == "mpi") out.emplace("OMPI_MCA_btl_tcp_if_include", interface);
+  }
   if (!place.cache_path.empty()) {  // not the user's own caches: they would make a cold start warm, and the other way
     out.emplace("TORCHINDUCTOR_CACHE_DIR", place.cache_path + "/inductor");
     out.emplace("TRITON_CACHE_DIR", place.cache_path + "/triton");
@@ -70,7 +77,7 @@ Variables defaults(const Cell& cell, const RankPlace& place) {
       out.emplace("NCCL_DEBUG_FILE", place.nccl_log_path);
     }
   } else {
-    out["OMP_NUM_THREADS"] = std::to_string(std::max(1, place.usable_cores / std::max(1, cell.ddp.ranks)));
+    out["OMP_NUM_THREADS"] = std::to_string(std::max(1, place.usable_cores / std::max(1, place.local_world_size)));
   }
   return out;
 }
@@ -85,11 +92,11 @@ Variables contract_variables(const Cell& cell, const RankPlace& place) {
                 {"STEPGAUGE_LAUNCH_ID", place.launch_id},
                 {"STEPGAUGE_SPAWN_NS", std::to_string(place.spawn_ns)},
                 {"RANK", rank},
-                {"LOCAL_RANK", rank},
+                {"LOCAL_RANK", std::to_string(place.local_rank)},
                 {"WORLD_SIZE", ranks},
-                {"LOCAL_WORLD_SIZE", ranks}};
+                {"LOCAL_WORLD_SIZE", std::to_string(place.local_world_size)}};
   if (cell.ddp.ranks > 1) {
-    out.emplace("MASTER_ADDR", "127.0.0.1");
+    out.emplace("MASTER_ADDR", place.master_address);
     out["MASTER_PORT"] = std::to_string(place.master_port);
   }
   if (!place.trace_path.empty()) out["STEPGAUGE_TRACE"] = place.trace_path;
@@ -128,6 +135,11 @@ RankEnvironment rank_environment(const Variables& shell, const Cell& cell, const
   for (const auto& [name, value] : defaults(cell, place)) out.variables.emplace(name, value);
   for (const auto& [name, value] : contract) out.variables[name] = value;
   return out;
+}
+
+std::string find_worker(const std::string& name, const Variables& variables) {
+  const auto path = variables.find("PATH");
+  return find_program(name, path == variables.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second);
 }
 
 }  // namespace stepgauge::launch

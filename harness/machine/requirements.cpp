@@ -61,6 +61,10 @@ std::optional<std::string> unmet_by_links(const CellRequires& needs, const Machi
 
 }  // namespace
 
+int ranks_per_node(const Cell& cell) {
+  return (cell.ddp.ranks + cell.ddp.nodes - 1) / cell.ddp.nodes;
+}
+
 std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& machine,
                                              const std::vector<int>& devices) {
   const auto here = static_cast<int>(machine.gpus.size());
@@ -68,7 +72,8 @@ std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& ma
   if (!on_gpu && cell.ddp.backend == "nccl" && cell.ddp.ranks > 1) {
     return fmt::format("backend nccl needs a GPU for each rank, the cell's device is {}", cell.device);
   }
-  const int wanted = std::max(cell.needs.gpus, on_gpu ? cell.ddp.ranks : 0);
+  const int each = cell.ddp.oversubscribe ? 1 : ranks_per_node(cell);
+  const int wanted = std::max(cell.needs.gpus, on_gpu ? each : 0);
   if (here < wanted) return fmt::format("needs {}, {}", gpus_text(wanted), here_text(machine));
   if (machine.memory_gib < cell.needs.memory_gib) {
     return fmt::format("needs {:g} GiB of memory, {:.1f} here", cell.needs.memory_gib, machine.memory_gib);
@@ -77,11 +82,11 @@ std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& ma
 
   auto used = devices;
   if (used.empty()) {
-    used.resize(static_cast<std::size_t>(cell.ddp.ranks));
+    used.resize(static_cast<std::size_t>(each));
     std::iota(used.begin(), used.end(), 0);
   }
-  if (static_cast<int>(used.size()) < cell.ddp.ranks) {
-    return fmt::format("needs {}, {} given to it", gpus_text(cell.ddp.ranks), used.size());
+  if (static_cast<int>(used.size()) < each) {
+    return fmt::format("needs {}, {} given to it", gpus_text(each), used.size());
   }
   for (const int device : used) {
     if (device < 0 || device >= here) return fmt::format("needs GPU {}, {}", device, here_text(machine));
