@@ -116,8 +116,8 @@ void AgentLog::line(Json value) {
   [[maybe_unused]] const auto written = ::write(file.get(), text.data(), text.size());
 }
 
-void AgentLog::started(const std::string& host, pid_t agent) {
-  line({{"event", "started"}, {"host", host}, {"pid", agent}});
+void AgentLog::started(const std::string& node, const std::string& host, pid_t agent) {
+  line({{"event", "started"}, {"node", node}, {"host", host}, {"pid", agent}});
 }
 
 void AgentLog::refused(const std::string& reason) {
@@ -190,7 +190,10 @@ bool AgentView::take(std::string_view text, double now_unix_s) {
       sign_unix_s_ = optional_of<double>(value, "sign");
       return changed;
     }
-    if (event == "started") host_ = value.at("host").get<std::string>();
+    if (event == "started") {
+      node_ = value.at("node").get<std::string>();
+      host_ = value.at("host").get<std::string>();
+    }
     if (event == "refused") refusal_ = value.at("reason").get<std::string>();
     if (event == "worker") {
       worker_ = value.at("pid").get<pid_t>();
@@ -199,7 +202,7 @@ bool AgentView::take(std::string_view text, double now_unix_s) {
     if (event == "exit") {
       exit_ = agent_exit_from(value);
       exit_->exit.rank = rank_;
-      exit_->exit.host = host_;
+      exit_->exit.host = node_;
     }
   } catch (const std::exception& error) {
     trouble_ = fmt::format("a line that cannot be read: {}", printable(error.what(), 200));

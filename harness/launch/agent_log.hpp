@@ -29,7 +29,8 @@ class AgentLog {
   /// Throws std::system_error.
   AgentLog(const std::filesystem::path& folder, int rank);
 
-  void started(const std::string& host, pid_t agent);
+  /// `node`: the host by the engine's name; `host`: as it calls itself.
+  void started(const std::string& node, const std::string& host, pid_t agent);
   void refused(const std::string& reason);
   void worker(pid_t pid);
   /// `sign_unix_s`: the worker's last sign of life; absent before it runs.
@@ -52,6 +53,7 @@ class AgentView {
 
   bool heard() const { return heard_unix_s_.has_value(); }
   double heard_unix_s() const { return heard_unix_s_.value_or(0); }  ///< when the last line was read here
+  const std::string& node() const { return node_; }
   const std::string& host() const { return host_; }
   const std::string& refusal() const { return refusal_; }
   const std::string& phase() const { return phase_; }
@@ -71,7 +73,7 @@ class AgentView {
   std::filesystem::path path_;
   int rank_;
   std::uint64_t offset_ = 0;
-  std::string partial_, host_, refusal_, phase_, trouble_;
+  std::string partial_, node_, host_, refusal_, phase_, trouble_;
   std::optional<std::int64_t> step_;
   std::optional<pid_t> worker_;
   std::optional<double> heard_unix_s_, sign_unix_s_;

@@ -17,7 +17,7 @@
 #include "launch/network.hpp"
 #include "launch/rendezvous.hpp"
 #include "launch/text.hpp"
-#include "machine/variables.hpp"
+#include "machine/machine.hpp"
 
 namespace stepgauge::launch {
 namespace {
@@ -69,6 +69,7 @@ std::string EngineRanks::start(double now_s) {
     plan.program = options_.program;
     plan.arguments = engine_command(options_, request_.cell, folder_.string());
     for (const auto& [name, value] : machine::all_variables()) plan.environment.push_back(name + "=" + value);
+    plan.death_signal = SIGTERM;  // it gives back what it holds: a job of Slurm outlives a killed srun
     engine_.connect(plan);
     engine_.start(plan);
   } catch (const std::system_error& error) {
@@ -100,7 +101,22 @@ std::vector<RankState> EngineRanks::states() const {
 }
 
 bool EngineRanks::running() const {
-  return engine_.running();
+  return engine_.running() || awaits_agents();
+}
+
+bool EngineRanks::awaits_agents() const {
+  if (!engine_ended_s_ || in_launch_s(unix_s()) - *engine_ended_s_ > settle_s(true)) return false;
+  return std::any_of(views_.begin(), views_.end(),
+                     [](const AgentView& view) { return view.heard() && !view.exit() && view.refusal().empty(); });
+}
+
+std::vector<std::size_t> EngineRanks::orphans() const {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    const auto& exit = views_[i].exit();
+    if (!exit || exit->exit.killed_by_harness) out.push_back(i);
+  }
+  return out;
 }
 
 bool EngineRanks::all_ended() const {
@@ -117,7 +133,9 @@ RankNews EngineRanks::take_news(double now_s) {
   RankNews news;
   engine_.read_pipes(now_s, read_at_once);
   const bool engine_ended = engine_.started() && engine_.try_reap(now_s);
+  const bool just_ended = engine_ended && !engine_ended_s_;
   if (engine_ended) engine_.read_pipes(now_s, read_at_once);
+  if (just_ended) engine_ended_s_ = now_s;
   read_engine_log();
   if (engine_.running()) tell_that_launcher_lives(now_s);
   for (std::size_t i = 0; i < views_.size(); ++i) {
@@ -129,10 +147,11 @@ RankNews EngineRanks::take_news(double now_s) {
       if (view.host() == here_ && request_.on_rank_started)
         request_.on_rank_started(static_cast<int>(i), *view.worker());
     }
-    if (told_ended_[i] || (!view.exit() && !engine_ended)) continue;
+    if (told_ended_[i] || (!view.exit() && (!engine_ended || awaits_agents()))) continue;
     told_ended_[i] = true;
     news.ended.push_back(i);
   }
+  if (just_ended && !all_ended()) write_stop_file();  // not every engine takes its ranks along
   if (all_ended() && !all_ended_s_) all_ended_s_ = now_s;
   end_idle_engine(now_s);
   return news;
@@ -170,13 +189,29 @@ std::vector<std::size_t> EngineRanks::lost() const {
   return out;
 }
 
+std::vector<std::size_t> EngineRanks::ranks_on(const std::string& host) const {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    if (views_[i].node() == host || views_[i].host() == host) out.push_back(i);
+  }
+  const auto& hosts = options_.hosts;
+  const auto place =
+      std::find_if(hosts.begin(), hosts.end(), [&](const EngineHost& item) { return item.name == host; });
+  if (!out.empty() || place == hosts.end()) return out;
+  // Named by an address: ranks fill the hosts in order.
+  const auto each = static_cast<std::size_t>(machine::ranks_per_node(request_.cell));
+  const auto first = static_cast<std::size_t>(place - hosts.begin()) * each;
+  for (auto rank = first; rank < std::min(first + each, views_.size()); ++rank) out.push_back(rank);
+  return out;
+}
+
 std::string EngineRanks::ranks_text(const std::vector<std::size_t>& ranks) const {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
 }
 
 std::string EngineRanks::hosts_text(const std::vector<std::size_t>& ranks) const {
   std::map<std::string, std::vector<std::size_t>> by_host;
-  for (const auto rank : ranks) by_host[views_[rank].host()].push_back(rank);
+  for (const auto rank : ranks) by_host[views_[rank].node()].push_back(rank);
   std::vector<std::string> parts;
   for (const auto& [host, members] : by_host)
     parts.push_back(fmt::format("host {} vanished ({})", host, ranks_text(members)));
@@ -187,7 +222,7 @@ std::optional<Judgement> EngineRanks::trouble(double now_s) const {
   for (std::size_t i = 0; i < views_.size(); ++i) {
     if (const auto& reason = views_[i].refusal(); !reason.empty()) {
       return Judgement{Status::crashed,
-                       fmt::format("rank {} on {} refuses: {}", i, views_[i].host(), printable(reason, 1000))};
+                       fmt::format("rank {} on {} refuses: {}", i, views_[i].node(), printable(reason, 1000))};
     }
   }
   if (words_.cancelled) {
@@ -197,13 +232,12 @@ std::optional<Judgement> EngineRanks::trouble(double now_s) const {
     return Judgement{Status::skipped, why.empty() ? "cancelled by Slurm" : fmt::format("cancelled by Slurm ({})", why)};
   }
   if (!words_.lost_host.empty()) {
-    std::vector<std::size_t> there;
-    for (const auto rank : lost()) {
-      if (views_[rank].host() == words_.lost_host) there.push_back(rank);
-    }
-    if (there.empty()) there = lost();
-    return Judgement{Status::crashed, fmt::format("host {} vanished ({}): {} lost it", words_.lost_host,
-                                                  ranks_text(there), to_string(options_.engine))};
+    const auto there = ranks_on(words_.lost_host);
+    const auto& node = there.empty() ? words_.lost_host : views_[there.front()].node();
+    auto name =
+        node.empty() || node == words_.lost_host ? words_.lost_host : fmt::format("{} ({})", node, words_.lost_host);
+    if (!there.empty()) name += fmt::format(" vanished ({})", ranks_text(there));
+    return Judgement{Status::crashed, fmt::format("host {}: {} lost it", name, to_string(options_.engine))};
   }
   std::vector<std::size_t> silent;
   double longest_s = 0;
@@ -263,7 +297,7 @@ void EngineRanks::abandon() noexcept {
 RankExit EngineRanks::exit_of(const AgentView& view) const {
   RankExit out;
   if (!view.exit()) {
-    out.host = view.host();
+    out.host = view.node();
     out.killed_by_harness = true;  // no failure of its own: explain() says what became of it
     out.last_phase = view.phase();
     out.last_step = view.step();
@@ -288,7 +322,7 @@ std::vector<RankExit> EngineRanks::finish() {
 }
 
 std::optional<Judgement> EngineRanks::ended_without_word(const LaunchFacts& facts) const {
-  const auto missing = lost();
+  const auto missing = orphans();
   const bool failed = std::any_of(facts.ranks.begin(), facts.ranks.end(),
                                   [](const RankExit& rank) { return !went_well(rank) && !rank.killed_by_harness; });
   if (missing.empty() || failed) return std::nullopt;
@@ -314,7 +348,7 @@ void EngineRanks::explain(LaunchFacts& facts, Surroundings& surroundings) {
   std::map<std::string, std::vector<std::size_t>> elsewhere;
   for (std::size_t i = 0; i < views_.size(); ++i) {
     const auto& view = views_[i];
-    if (!view.host().empty() && view.host() != here_) elsewhere[view.host()].push_back(i);
+    if (!view.host().empty() && view.host() != here_) elsewhere[view.node()].push_back(i);
     if (!view.trouble().empty())
       notes.push_back(fmt::format("{}: {}", agent_log_name(static_cast<int>(i)), view.trouble()));
     if (!view.exit()) continue;

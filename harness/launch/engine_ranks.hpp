@@ -37,6 +37,9 @@ class EngineRanks final : public RankGroup {
 
  private:
   bool all_ended() const;
+  /// The engine ended before its ranks, which their agents end.
+  bool awaits_agents() const;
+  std::vector<std::size_t> orphans() const;  ///< ranks that the engine left behind when it ended
   bool heard() const;
   void write_stop_file() noexcept;
   void tell_that_launcher_lives(double now_s);
@@ -44,7 +47,8 @@ class EngineRanks final : public RankGroup {
   void read_engine_log();
   RankExit exit_of(const AgentView& view) const;
   double in_launch_s(double here_unix_s) const { return here_unix_s - start_unix_s_; }
-  std::vector<std::size_t> lost() const;  ///< ranks without an exit
+  std::vector<std::size_t> lost() const;                             ///< ranks without an exit
+  std::vector<std::size_t> ranks_on(const std::string& host) const;  ///< by a name that the engine uses
   /// What the launch died of as a whole, as far as it can be said now.
   std::optional<Judgement> trouble(double now_s) const;
   std::optional<Judgement> ended_without_word(const LaunchFacts& facts) const;
@@ -59,7 +63,7 @@ class EngineRanks final : public RankGroup {
   std::vector<AgentView> views_;
   std::vector<bool> told_ended_, told_started_;
   double start_unix_s_ = 0;
-  std::optional<double> first_heard_s_, all_ended_s_, kill_since_s_;
+  std::optional<double> first_heard_s_, all_ended_s_, kill_since_s_, engine_ended_s_;
   double alive_told_s_ = -1;
   EngineWords words_;
   std::uint64_t words_bytes_ = 0;

@@ -40,7 +40,9 @@ class Agent {
         guard_(folder, signal_fd, cell_.limits.launch_s + 2 * cell_.limits.grace_s + spare_deadline_s) {}
 
   void run() {
-    log_.started(host_name(), ::getpid());
+    const auto node = shell_.find("SLURMD_NODENAME");  // a host may have another name of its own
+    const bool named = request_.engine == Engine::srun && node != shell_.end();
+    log_.started(named ? node->second : host_name(), host_name(), ::getpid());
     try {
       if (auto reason = refusal(); !reason.empty()) {
         log_.refused(reason);

@@ -166,11 +166,12 @@ TEST(AgentLogTest, WhatTheAgentWroteIsWhatTheLauncherReads) {
   AgentLog log(folder.path(), 3);
   AgentView view(folder.path(), 3);
   EXPECT_FALSE(view.read(unix_s()));
-  log.started("n2", 11);
+  log.started("n2", "host-2", 11);
   log.worker(12);
   log.alive("measure", 17, unix_s() - 2);
   EXPECT_TRUE(view.read(unix_s()));
-  EXPECT_EQ(view.host(), "n2");
+  EXPECT_EQ(view.node(), "n2");
+  EXPECT_EQ(view.host(), "host-2");
   EXPECT_EQ(view.worker(), 12);
   EXPECT_EQ(view.phase(), "measure");
   EXPECT_EQ(view.step(), 17);
@@ -195,7 +196,7 @@ TEST(AgentLogTest, ClocksThatAreFarApartAreSetRight) {
   const TempFolder folder;
   AgentLog log(folder.path(), 0);
   AgentView view(folder.path(), 0);
-  log.started("n2", 1);
+  log.started("n2", "n2", 1);
   view.read(unix_s() + 3600);  // this host's clock is an hour ahead
   EXPECT_NEAR(view.here(unix_s()), unix_s() + 3600, 1);
 }
