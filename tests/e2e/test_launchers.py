@@ -55,8 +55,8 @@ def mpirun():
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with engines.slurm(tmp_path_factory.mktemp("slurm")) as made:
+def cluster():
+    with engines.slurm() as made:
         yield made
 
 
