@@ -36,7 +36,7 @@ pid_t start_agent(std::vector<std::string>& command, int rank, int ranks, int lo
   set("OMPI_COMM_WORLD_RANK", rank);
   set("OMPI_COMM_WORLD_SIZE", ranks);
   set("OMPI_COMM_WORLD_LOCAL_RANK", rank % local_ranks);
-  set("OMPI_COMM_WORLD_LOCAL_SIZE", local_ranks);
+  set("OMPI_COMM_WORLD_LOCAL_SIZE", std::min(local_ranks, ranks));
   std::vector<char*> words;
   for (auto& word : command) words.push_back(word.data());
   words.push_back(nullptr);
