@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/suite_options.hpp"
+#include "launch/engine.hpp"
 #include "machine/captured_command.hpp"
 #include "machine/link_rate.hpp"
 #include "report/text.hpp"
@@ -107,11 +108,15 @@ void check_host(std::vector<Finding>& out, const machine::Machine& machine) {
                      ? std::string("no InfiniBand (ddp.transport ib needs it)")
                      : printable(fmt::format("InfiniBand: {}", fmt::join(machine.infiniband, ", "))),
                  ""});
-  const auto mpi = machine::run_captured({"mpirun", "--version"});
-  const auto first_line = mpi.out.substr(0, mpi.out.find('\n'));
-  out.push_back(
-      {mpi.exit_code == 0 ? Finding::Level::good : Finding::Level::missing,
-       mpi.exit_code == 0 ? printable(first_line) : "mpirun (not needed: this version starts its ranks itself)", ""});
+  for (const auto engine : {launch::Engine::mpirun, launch::Engine::srun}) {
+    const auto found = launch::find_engine(engine);
+    const bool good = found.problem.empty();
+    out.push_back(
+        {good ? Finding::Level::good : Finding::Level::missing,
+         good ? fmt::format("--launcher {}: {} ({})", to_string(engine), printable(found.version), found.program)
+              : printable(found.problem),
+         good ? "" : fmt::format("--launcher {}", to_string(engine))});
+  }
 }
 
 void doctor(bool json, Program& program) {

@@ -1,6 +1,5 @@
 // stepgauge run SUITE: launches, records, table.
 #include <fmt/format.h>
-#include <openssl/sha.h>
 
 #include <filesystem>
 
@@ -10,6 +9,7 @@
 #include "cli/run_session.hpp"
 #include "cli/suite_options.hpp"
 #include "cli/utc.hpp"
+#include "contract/digest.hpp"
 #include "machine/variables.hpp"
 #include "report/text.hpp"
 #include "store/fingerprint.hpp"
@@ -24,19 +24,11 @@ struct RunOptions {
   bool trace = false, memory_history = false;
 };
 
-std::string text_hash(const std::string& text) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
-  std::string out;
-  for (const auto byte : digest) out += fmt::format("{:02x}", byte);
-  return out;
-}
-
 store::RunInfo run_info(const Plan& plan, const RunOptions& options, const Program& program) {
   store::RunInfo info;
   info.suite = plan.suite.name;
   info.suite_path = options.suite.suite_path;
-  info.suite_hash = text_hash(read_text_file(options.suite.suite_path));
+  info.suite_hash = sha256_hex(read_text_file(options.suite.suite_path));
   info.command = program.arguments;
   info.created_at = utc_now();
   info.environment = to_json(plan.machine);
@@ -47,6 +39,8 @@ store::RunInfo run_info(const Plan& plan, const RunOptions& options, const Progr
   info.cells = plan.cells;
   info.skipped = plan.skipped;
   info.workers = plan.commands;
+  info.launcher = plan.launcher.json();
+  if (plan.shard.count > 1) info.shard = {{"index", plan.shard.index}, {"count", plan.shard.count}};
   return info;
 }
 
@@ -76,6 +70,12 @@ store::RunFolder open_folder(const Plan& plan, const RunOptions& options, const 
         "", 0, 0,
         fmt::format("{}: {} has changed since the run began; start a new run", options.resume, info.suite_path));
   }
+  const auto& before = folder.info().launcher;
+  if (!before.is_null() && before.at("name") != info.launcher.at("name")) {
+    throw config::ConfigError("", 0, 0,
+                              fmt::format("{}: the run began with --launcher {}; go on with the same", options.resume,
+                                          before.at("name").get<std::string>()));
+  }
   if (folder.torn_line())
     fmt::print(stderr, "stepgauge: a torn last line of the journal was set aside (records.jsonl.torn)\n");
   return folder;
@@ -103,8 +103,9 @@ void run(const RunOptions& options, Program& program) {
   }
   auto folder = open_folder(plan, options, program);
   const DurationGuess guess(plan);
-  const auto session = run_session(folder, chosen_devices(options.suite, plan.machine), {options.memory_history},
-                                   options.quiet, guess.total_minutes(plan.cells) * 60);
+  const auto launcher = plan.launcher.make();
+  const auto session = run_session(folder, *launcher, chosen_devices(options.suite, plan.machine),
+                                   {options.memory_history}, options.quiet, guess.total_minutes(plan.cells) * 60);
   const auto results = folder.results();
   show_results(results, folder.path(), options.json);
   program.code = exit_code(results);
@@ -134,6 +135,9 @@ void add_run(Program& program) {
       "  stepgauge run configs/smoke.yaml --out runs/a --only 'resnet18*'\n"
       "  stepgauge run configs/smoke.yaml --trace\n"
       "  stepgauge run configs/smoke.yaml --worker 'python3 scripts/peers/peer.py'\n"
+      "  stepgauge run configs/nightly.yaml --launcher mpirun --hosts n1,n2\n"
+      "  stepgauge run configs/nightly.yaml --launcher srun --shard $SLURM_ARRAY_TASK_ID/8 --out "
+      "runs/part$SLURM_ARRAY_TASK_ID\n"
       "Exit codes: 0 every launch is ok, 2 usage or config error, 3 a launch failed or nothing was measured");
   command->callback([options, &program] { run(*options, program); });
 }

@@ -23,5 +23,7 @@ void add_schema(Program& program);
 void add_trace(Program& program);
 void add_graph(Program& program);
 void add_replay(Program& program);
+void add_merge(Program& program);
+void add_rank_agent(Program& program);
 
 }  // namespace stepgauge::cli

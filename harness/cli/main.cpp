@@ -90,6 +90,8 @@ int main(int argc, char** argv) {
   stepgauge::cli::add_replay(program);
   stepgauge::cli::add_doctor(program);
   stepgauge::cli::add_schema(program);
+  stepgauge::cli::add_merge(program);
+  stepgauge::cli::add_rank_agent(program);
   // After the commands, which would inherit it.
   app.footer(
       "Examples:\n"

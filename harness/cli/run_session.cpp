@@ -84,8 +84,8 @@ std::string relative_to(const store::RunFolder& folder, const std::filesystem::p
 class Session {
  public:
   Session(store::RunFolder& folder, const std::vector<int>& devices, const InsideOptions& inside,
-          ProgressDisplay& display)
-      : folder_(folder), devices_(devices), inside_(inside), display_(display) {}
+          ProgressDisplay& display, launch::Launcher& launcher)
+      : folder_(folder), devices_(devices), inside_(inside), display_(display), launcher_(launcher) {}
 
   /// One attempt at one launch; nullopt when the user interrupted it.
   std::optional<LaunchRecord> attempt(const Pending& pending) {
@@ -126,7 +126,7 @@ class Session {
     machine::HealthSampler sampler(request.devices);
     request.on_rank_started = [&](int rank, pid_t pid) { sampler.watch_rank(rank, pid); };
     Launched out;
-    out.outcome = launcher_->launch(request, [&](const launch::Progress& progress) { display_.update(progress); });
+    out.outcome = launcher_.launch(request, [&](const launch::Progress& progress) { display_.update(progress); });
     out.health = sampler.finish(out.outcome.began);
     interrupted_ = out.outcome.interrupted;
     if (!request.devices.empty() && !interrupted_) {
@@ -233,8 +233,8 @@ class Session {
   const std::vector<int>& devices_;
   const InsideOptions& inside_;
   ProgressDisplay& display_;
+  launch::Launcher& launcher_;
   const InterruptWatch interrupt_;
-  const std::unique_ptr<launch::Launcher> launcher_ = launch::local_launcher();
   bool interrupted_ = false;
 };
 
@@ -248,11 +248,11 @@ bool worth_another_attempt(const LaunchRecord& record) {
 
 }  // namespace
 
-SessionResult run_session(store::RunFolder& folder, const std::vector<int>& devices, const InsideOptions& inside,
-                          bool quiet, double estimated_s) {
+SessionResult run_session(store::RunFolder& folder, launch::Launcher& launcher, const std::vector<int>& devices,
+                          const InsideOptions& inside, bool quiet, double estimated_s) {
   const auto pending = pending_launches(folder);
   ProgressDisplay display(pending.size(), estimated_s, quiet);
-  Session session(folder, devices, inside, display);
+  Session session(folder, devices, inside, display, launcher);
   SessionResult result;
   for (const auto& one : pending) {
     for (bool again = true; again;) {

@@ -62,8 +62,10 @@ std::map<std::string, std::vector<std::string>> worker_commands(const SuiteOptio
 }
 
 /// Why the cell is not launched: what no machine can do goes before what this one lacks.
-std::optional<std::string> why_not(const Cell& cell, const machine::Machine& machine, const std::vector<int>& devices) {
+std::optional<std::string> why_not(const Cell& cell, const machine::Machine& machine, const std::vector<int>& devices,
+                                   const LauncherChoice& launcher) {
   if (auto reason = unsupported_reason(cell); !reason.empty()) return reason;
+  if (auto reason = launcher.why_not(cell); !reason.empty()) return reason;
   return machine::unmet_requirement(cell, machine, devices);
 }
 
@@ -82,6 +84,9 @@ void SuiteOptions::add_to(CLI::App& command) {
   command.add_option("--devices", devices, "CUDA devices to use, e.g. 0,1 (default: all)")->delimiter(',');
   command.add_option("--worker", workers,
                      "command of the worker that replaces the built-in one; NAME=CMD replaces one of the suite's");
+  launcher.add_to(command);
+  command.add_option("--shard", shard_text,
+                     "I/N: the I-th of N parts of the cells, every N-th one; 1/4 to 4/4 make the whole");
   command.add_option("--launches", launches, "launches per cell (default: as the suite says)")
       ->check(CLI::Range(1, 100000));
 }
@@ -96,11 +101,17 @@ Plan make_plan(const SuiteOptions& options, const std::string& program_name) {
   plan.skipped = plan.suite.excluded;
   plan.machine = machine::inspect();
   const auto chosen = chosen_devices(options, plan.machine);
+  plan.launcher = options.launcher.choose();
+  plan.shard = parse_shard(options.shard_text);
+  int number = 0;
   for (auto cell : plan.suite.cells) {
     if (options.launches > 0) cell.launches = options.launches;
     if (ids.count(cell.id) == 0) {
       plan.skipped.push_back({cell.id, cell.hash, Status::skipped, "not selected on the command line"});
-    } else if (const auto reason = why_not(cell, plan.machine, devices_of(cell, chosen))) {
+    } else if (plan.shard.count > 1 && number++ % plan.shard.count != plan.shard.index - 1) {
+      plan.skipped.push_back(
+          {cell.id, cell.hash, Status::skipped, fmt::format("in another shard than {}", plan.shard.text())});
+    } else if (const auto reason = why_not(cell, plan.machine, devices_of(cell, chosen), plan.launcher)) {
       plan.skipped.push_back({cell.id, cell.hash, Status::unsupported, *reason});
     } else {
       plan.cells.push_back(std::move(cell));
@@ -118,7 +129,8 @@ std::vector<int> chosen_devices(const SuiteOptions& options, const machine::Mach
 
 std::vector<int> devices_of(const Cell& cell, std::vector<int> chosen) {
   if (cell.device != "cuda") return {};
-  if (chosen.size() > static_cast<std::size_t>(cell.ddp.ranks)) chosen.resize(static_cast<std::size_t>(cell.ddp.ranks));
+  const auto each = static_cast<std::size_t>(machine::ranks_per_node(cell));
+  if (chosen.size() > each) chosen.resize(each);
   return chosen;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/launcher_options.hpp"
+#include "cli/shard.hpp"
 #include "config/selection.hpp"
 #include "config/suite.hpp"
 #include "machine/machine.hpp"
@@ -19,6 +21,8 @@ struct SuiteOptions {
   std::vector<int> devices;          ///< CUDA indices; empty: all that are there
   std::vector<std::string> workers;  ///< "CMD ARGS" for the built-in worker, or "NAME=CMD ARGS" for a name of the suite
   int launches = 0;                  ///< 0: as the suite says
+  LauncherOptions launcher;
+  std::string shard_text;
 
   void add_to(CLI::App& command);
 };
@@ -30,6 +34,8 @@ struct Plan {
   std::vector<Cell> cells;           ///< to be launched
   std::vector<SkippedCell> skipped;  ///< deselected, excluded or unsupported here, each with its reason
   std::map<std::string, std::vector<std::string>> commands;  ///< worker name -> argv
+  LauncherChoice launcher;
+  Shard shard;
 };
 
 /// Throws ConfigError for the suite, the selection, a worker name that the suite does not know, or a command that

@@ -1,8 +1,8 @@
 // Identity of a cell: canonical JSON, hash, readable id.
 #include <fmt/format.h>
-#include <openssl/sha.h>
 
 #include "contract/cell.hpp"
+#include "contract/digest.hpp"
 #include "contract/workload_catalogue.hpp"
 
 namespace stepgauge {
@@ -109,10 +109,7 @@ bool is_perturbed(const Cell& cell) {
 }
 
 void assign_identity(Cell& cell) {
-  const auto text = dump_line(identity_json(cell));
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
-  cell.hash = fmt::format("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
+  cell.hash = sha256_hex(dump_line(identity_json(cell))).substr(0, 8);
   cell.id = readable_id(cell) + "-" + cell.hash;
 }
 

@@ -7,6 +7,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "launch/rank_process.hpp"
+
 namespace stepgauge::launch {
 namespace {
 
@@ -58,9 +60,14 @@ const char* nccl_name(const std::string& value) {
   return names.at(value);
 }
 
-/// More ranks than devices: rank r uses device r % devices.
+/// More ranks than devices on this host: local rank r uses device r % devices.
 bool shares_devices(const CellDdp& ddp, const RankPlace& place) {
-  return ddp.backend == "nccl" && !place.devices.empty() && static_cast<std::size_t>(ddp.ranks) > place.devices.size();
+  return ddp.backend == "nccl" && !place.devices.empty() &&
+         static_cast<std::size_t>(place.local_world_size) > place.devices.size();
+}
+
+int local_device(const CellDdp& ddp, const RankPlace& place) {
+  return shares_devices(ddp, place) ? place.local_rank % static_cast<int>(place.devices.size()) : place.local_rank;
 }
 
 /// What the cell's ways to communicate mean to NCCL and gloo. Algorithm and protocol are those of all-reduces alone:
@@ -81,10 +88,11 @@ void imply_communication(const CellDdp& ddp, const RankPlace& place, Variables& 
   if (!ddp.interface.empty() && ddp.backend == "nccl")
     out.emplace("NCCL_SOCKET_IFNAME", "=" + ddp.interface);  // "=": this name, not all that begin so
   if (!ddp.interface.empty() && ddp.backend == "gloo") out.emplace("GLOO_SOCKET_IFNAME", ddp.interface);
+  if (!ddp.interface.empty() && ddp.backend == "mpi") out.emplace("OMPI_MCA_btl_tcp_if_include", ddp.interface);
   // NCCL refuses two ranks on one device unless it takes them for ranks of different hosts.
   if (shares_devices(ddp, place))
-    out.emplace("NCCL_HOSTID",
-                fmt::format("stepgauge-{}", static_cast<std::size_t>(place.rank) / place.devices.size()));
+    out.emplace("NCCL_HOSTID", fmt::format("stepgauge-{}-{}", place.rank - place.local_rank,
+                                           place.local_rank / static_cast<int>(place.devices.size())));
 }
 
 /// What the settings of the cell mean in variables; its `env` may replace them.
@@ -118,7 +126,7 @@ Variables defaults(const Cell& cell, const RankPlace& place) {
       out.emplace("NCCL_DEBUG_FILE", place.nccl_log_path);
     }
   } else {
-    out["OMP_NUM_THREADS"] = std::to_string(std::max(1, place.usable_cores / std::max(1, cell.ddp.ranks)));
+    out["OMP_NUM_THREADS"] = std::to_string(std::max(1, place.usable_cores / std::max(1, place.local_world_size)));
   }
   return out;
 }
@@ -133,13 +141,11 @@ Variables contract_variables(const Cell& cell, const RankPlace& place) {
                 {"STEPGAUGE_LAUNCH_ID", place.launch_id},
                 {"STEPGAUGE_SPAWN_NS", std::to_string(place.spawn_ns)},
                 {"RANK", rank},
-                {"LOCAL_RANK", shares_devices(cell.ddp, place)
-                                   ? std::to_string(static_cast<std::size_t>(place.rank) % place.devices.size())
-                                   : rank},
+                {"LOCAL_RANK", std::to_string(local_device(cell.ddp, place))},
                 {"WORLD_SIZE", ranks},
-                {"LOCAL_WORLD_SIZE", ranks}};
+                {"LOCAL_WORLD_SIZE", std::to_string(place.local_world_size)}};
   if (cell.ddp.ranks > 1) {
-    out.emplace("MASTER_ADDR", "127.0.0.1");
+    out.emplace("MASTER_ADDR", place.master_address);
     out["MASTER_PORT"] = std::to_string(place.master_port);
   }
   if (!place.trace_path.empty()) out["STEPGAUGE_TRACE"] = place.trace_path;
@@ -178,6 +184,11 @@ RankEnvironment rank_environment(const Variables& shell, const Cell& cell, const
   for (const auto& [name, value] : defaults(cell, place)) out.variables.emplace(name, value);
   for (const auto& [name, value] : contract) out.variables[name] = value;
   return out;
+}
+
+std::string find_worker(const std::string& name, const Variables& variables) {
+  const auto path = variables.find("PATH");
+  return find_program(name, path == variables.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second);
 }
 
 }  // namespace stepgauge::launch

@@ -1,63 +1,57 @@
 #pragma once
 #include <chrono>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "launch/launcher.hpp"
-#include "launch/listen_socket.hpp"
 #include "launch/outcome.hpp"
+#include "launch/rank_group.hpp"
 #include "launch/rank_record_file.hpp"
-#include "launch/rank_watch.hpp"
 #include "launch/shared_memory.hpp"
-#include "launch/tree_killer.hpp"
 
 namespace stepgauge::launch {
 
-/// One launch from start to end. Signs of life of a rank are its lines of progress and its output, nothing else: a rank
-/// that burns CPU without a word is silent.
+/// One launch from start to end: the clocks, and what they demand of a group of ranks. Signs of life of a rank are its
+/// lines of progress and its output, nothing else: a rank that burns CPU without a word is silent.
 class LaunchSession {
  public:
   using OnProgress = std::function<void(const Progress&)>;
 
-  LaunchSession(const LaunchRequest& request, const OnProgress& on_progress);
+  /// `request.folder` is there and holds the cell.
+  LaunchSession(const LaunchRequest& request, std::unique_ptr<RankGroup> group, const OnProgress& on_progress);
   ~LaunchSession();
   LaunchSession(const LaunchSession&) = delete;
   LaunchSession& operator=(const LaunchSession&) = delete;
 
   LaunchOutcome run();
+  const Surroundings& surroundings() const { return surroundings_; }  ///< complete after run()
 
  private:
   enum class Stage {
     running,
     sibling_grace,  ///< a rank failed; the others may end by themselves
-    terminating,    ///< SIGTERM sent
-    killing,        ///< SIGKILL sent, again and again
+    terminating,    ///< asked to end
+    killing,        ///< killed, again and again
   };
 
-  void prepare_folder();
   void start_ranks();
-  void start_rank(RankWatch& rank, int index, const ListenSocket& store);
-  /// Made when missing; empty when the cell has no compile caches.
-  std::string cache_folder(int rank) const;
   void watch_ranks();
-  bool any_running() const;
   /// Waits for at most `wait_s` for news and takes it in.
   void wait_for_news(double wait_s);
   void take_news();
-  void note_end(RankWatch& rank, int index);
+  void note_end(std::size_t index);
   /// What the clocks demand now; the seconds until they may demand more.
   double apply_clocks();
   double check_limits();
   /// How long a rank may be silent now: longer while one of them compiles, since the others wait for it.
-  std::pair<const char*, double> silence_limit() const;
+  std::pair<const char*, double> silence_limit(const std::vector<RankState>& states) const;
   void declare_hung(const char* limit, double limit_s);
   void stop_ranks(bool by_user);
-  void kill_ranks();
   void end_leftovers();
-  void tell(int rank);
+  void tell(std::size_t index);
   bool interrupt_pending() const;
   double now_s() const;
   double grace_s() const;
@@ -65,13 +59,10 @@ class LaunchSession {
 
   const LaunchRequest& request_;
   const OnProgress& on_progress_;
-  std::string launch_id_;
-  TreeKiller tree_;
+  std::unique_ptr<RankGroup> group_;
   SharedMemoryWatch shared_memory_;
-  std::filesystem::path folder_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::chrono::system_clock::time_point started_at_ = std::chrono::system_clock::now();
-  std::vector<RankWatch> ranks_;
   std::vector<RankRecordFile> records_;
   LaunchFacts facts_;
   Surroundings surroundings_;
@@ -81,5 +72,12 @@ class LaunchSession {
   bool interrupted_ = false;
   bool over_ = false;
 };
+
+/// Makes the launch's folder and writes its cell. Throws std::system_error, and std::invalid_argument for an empty
+/// command or no rank.
+void prepare_folder(const LaunchRequest& request);
+
+/// Unique in time on this machine.
+std::string new_launch_id();
 
 }  // namespace stepgauge::launch

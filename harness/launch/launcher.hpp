@@ -27,12 +27,18 @@ struct LaunchRequest {
   std::filesystem::path caches{};    ///< folder of the ranks' compile caches; empty: cold_cache_name in `folder`
   std::vector<std::optional<double>> used_before_mib{};  ///< memory in use on each device before the launch
   bool memory_history = false;                           ///< ranks write the allocator's history (memory_history_name)
-  int interrupt_fd = -1;  ///< readable when the user interrupts (a self-pipe of the CLI); not read from
+  double interrupt_grace_s = 2;  ///< grace of an interrupted launch, when it is shorter than the cell's
+  int interrupt_fd = -1;         ///< readable when the user interrupts (a self-pipe of the CLI); not read from
   std::function<void(int rank, pid_t pid)> on_rank_started{};  ///< called once a rank's program runs; must not wait
 };
 
 /// Compile caches of a cold start, in the launch's folder.
 inline constexpr const char* cold_cache_name = "cache";
+
+inline constexpr const char* cell_file_name = "cell.json";
+
+std::string rank_name(int rank);         ///< "rank3"; its logs are rank3.out and rank3.err
+std::string rank_record_name(int rank);  ///< "rank3.json"
 
 /// Files that a rank leaves in the launch's folder beside its record.
 std::string trace_file_name(int rank);      ///< the traced pass (docs/trace_file.md)
@@ -43,6 +49,7 @@ std::string memory_history_name(int rank);  ///< the allocator's snapshot, for P
 /// How one rank went. Times are seconds since the start of the launch.
 struct RankExit {
   int rank = 0;
+  std::string host;  ///< empty: this one
   pid_t pid = 0;
   std::optional<int> exit_code, signal;  ///< both absent: never started, or could not be killed
   bool killed_by_harness = false;        ///< it was still running when the launcher began to end the launch
@@ -78,6 +85,7 @@ struct Progress {
   std::string phase;
   std::optional<std::int64_t> step;
   double elapsed_s = 0;
+  double last_sign_s = 0;  ///< of the rank, on the same clock
 };
 
 class Launcher {
@@ -98,5 +106,12 @@ class Launcher {
 /// child that this process gains during a launch counts as the launch's. Use it from the main thread of a program that
 /// starts no other processes at the same time; the ranks die with that thread.
 std::unique_ptr<Launcher> local_launcher();
+
+struct EngineOptions;  // launch/engine.hpp
+
+/// Ranks placed by mpirun or srun, each below an agent on its host (`stepgauge rank-agent`). The launch's folder and
+/// the worker must have the same path on every host. Use it as the local one. The engine is one child of this process;
+/// a host that falls silent makes the launch `crashed`, a job that Slurm cancelled `skipped`.
+std::unique_ptr<Launcher> engine_launcher(EngineOptions options);
 
 }  // namespace stepgauge::launch

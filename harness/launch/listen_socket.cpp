@@ -9,16 +9,18 @@
 
 namespace stepgauge::launch {
 
-ListenSocket ListenSocket::open() {
-  const auto check = [](int result) {
-    if (result < 0) throw std::system_error(errno, std::generic_category(), "cannot listen on 127.0.0.1");
+ListenSocket ListenSocket::open(const std::string& host) {
+  const auto check = [&](int result) {
+    if (result < 0) throw std::system_error(errno, std::generic_category(), "cannot listen on " + host);
   };
   ListenSocket out;
   out.fd = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   check(out.fd.get());
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) {
+    throw std::system_error(EINVAL, std::generic_category(), "cannot listen on " + host);
+  }
   socklen_t size = sizeof address;
   check(::bind(out.fd.get(), reinterpret_cast<sockaddr*>(&address), size));
   check(::listen(out.fd.get(), SOMAXCONN));

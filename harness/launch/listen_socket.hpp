@@ -1,18 +1,19 @@
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "launch/unique_fd.hpp"
 
 namespace stepgauge::launch {
 
-/// A TCP socket that listens on 127.0.0.1 at a port the kernel chose, so that nobody can take the port between its
-/// choice and its use.
+/// A TCP socket that listens on an address of this host at a port the kernel chose, so that nobody can take the port
+/// between its choice and its use.
 struct ListenSocket {
   UniqueFd fd;
   std::uint16_t port = 0;
 
-  /// Throws std::system_error.
-  static ListenSocket open();
+  /// `address`: IPv4, dotted. Throws std::system_error naming it.
+  static ListenSocket open(const std::string& address = "127.0.0.1");
 };
 
 }  // namespace stepgauge::launch

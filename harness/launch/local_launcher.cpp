@@ -1,10 +1,19 @@
 #include <fmt/format.h>
-#include <sys/prctl.h>
 
 #include "launch/launch_session.hpp"
 #include "launch/launcher.hpp"
+#include "launch/local_ranks.hpp"
+#include "launch/subreaper.hpp"
 
 namespace stepgauge::launch {
+
+std::string rank_name(int rank) {
+  return fmt::format("rank{}", rank);
+}
+
+std::string rank_record_name(int rank) {
+  return rank_name(rank) + ".json";
+}
 
 std::string trace_file_name(int rank) {
   return fmt::format("rank{}.trace.json.gz", rank);
@@ -15,7 +24,7 @@ std::string nccl_log_name(int rank) {
 }
 
 std::string rank_cache_name(int rank) {
-  return fmt::format("rank{}", rank);
+  return rank_name(rank);
 }
 
 std::string memory_history_name(int rank) {
@@ -24,26 +33,13 @@ std::string memory_history_name(int rank) {
 
 namespace {
 
-/// Makes this process the one that orphaned descendants fall to; undone at the end.
-class SubreaperGuard {
- public:
-  SubreaperGuard() noexcept {
-    ::prctl(PR_GET_CHILD_SUBREAPER, &before_);
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  }
-  ~SubreaperGuard() { ::prctl(PR_SET_CHILD_SUBREAPER, before_); }
-  SubreaperGuard(const SubreaperGuard&) = delete;
-  SubreaperGuard& operator=(const SubreaperGuard&) = delete;
-
- private:
-  int before_ = 0;
-};
-
 class LocalLauncher final : public Launcher {
  public:
   LaunchOutcome launch(const LaunchRequest& request, const std::function<void(const Progress&)>& on_progress) override {
     const SubreaperGuard guard;
-    LaunchSession session(request, on_progress);
+    prepare_folder(request);
+    LaunchSession session(request, std::make_unique<LocalRanks>(request, whole_launch(request.cell, new_launch_id())),
+                          on_progress);
     return session.run();
   }
 };

@@ -168,6 +168,7 @@ Json rank_json(const RankExit& rank, bool with_lines) {
            {"involuntary_switches", rank.involuntary_switches},
            {"minor_faults", rank.minor_faults},
            {"major_faults", rank.major_faults}};
+  if (!rank.host.empty()) out["host"] = rank.host;
   if (!rank.record_error.empty()) out["record_error"] = rank.record_error;
   if (with_lines) out["last_lines"] = rank.last_lines;
   return out;
@@ -224,6 +225,7 @@ Judgement judge(const LaunchFacts& facts) {
   if (!facts.start_error.empty()) return {Status::crashed, facts.start_error};
   if (facts.stopped_by_user) return {Status::skipped, "interrupted by the user"};
   if (facts.hang) return {Status::hung, facts.hang->reason};
+  if (facts.group) return *facts.group;
   if (const auto* failure = first_failure(facts.ranks)) return judge_failure(*failure, facts.ranks.size() > 1);
   if (std::all_of(facts.ranks.begin(), facts.ranks.end(), went_well)) return {Status::ok, {}};
   return {Status::crashed, "a rank was ended by the launcher"};
@@ -234,6 +236,7 @@ Json evidence_json(const LaunchFacts& facts, const Surroundings& surroundings, S
   auto notes = left_behind_notes(surroundings.left_behind);
   notes.insert(notes.end(), surroundings.notes.begin(), surroundings.notes.end());
   for (const auto& rank : facts.ranks) out["ranks"].push_back(rank_json(rank, status != Status::ok));
+  if (!facts.engine.is_null()) out["engine"] = facts.engine;
   if (facts.hang) {
     out["hang"] = {{"limit", facts.hang->limit},
                    {"limit_s", facts.hang->limit_s},

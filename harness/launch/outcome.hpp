@@ -41,16 +41,18 @@ struct Hang {
 /// one silent for longest (by more than a second).
 Hang describe_hang(const std::string& limit, double limit_s, double now_s, const std::vector<RankState>& states);
 
+struct Judgement {
+  Status status = Status::ok;
+  std::string reason;
+};
+
 struct LaunchFacts {
   std::vector<RankExit> ranks;
   std::optional<Hang> hang;
   bool stopped_by_user = false;
-  std::string start_error;  ///< "cannot start WORKER: ..."
-};
-
-struct Judgement {
-  Status status = Status::ok;
-  std::string reason;
+  std::string start_error;         ///< "cannot start WORKER: ..."
+  std::optional<Judgement> group;  ///< what the launch as a whole died of: a host vanished, the job was cancelled
+  Json engine;                     ///< of the engine that started the ranks; null without one
 };
 
 /// `ok` when every rank exited with 0 and left a valid record that says ok. Otherwise the status of the first rank that

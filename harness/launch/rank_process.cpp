@@ -23,7 +23,7 @@ struct ChildImage {
   char* const* arguments;
   char* const* environment;
   int null, out, err, progress, store, report;
-  int open_max;
+  int open_max, death_signal;
   pid_t parent;
 };
 
@@ -55,7 +55,7 @@ void close_on_exec_from(int first, int open_max) noexcept {
 /// Runs in the child between fork and exec: async-signal-safe calls alone.
 [[noreturn]] void become_rank(const ChildImage& image) noexcept {
   ::setsid();
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_PDEATHSIG, image.death_signal);
   if (::getppid() != image.parent) ::_exit(127);  // the parent died before the line above
 
   struct sigaction plain {};
@@ -128,8 +128,9 @@ RankProcess::RankProcess(const SpawnPlan& plan) {
   report_write.reset();
   const auto arguments = pointers(plan.arguments);
   const auto environment = pointers(plan.environment);
-  const ChildImage image{plan.program.c_str(), arguments.data(), environment.data(), null.get(), out.get(), err.get(),
-                         progress.get(),       store.get(),      report.get(),       open_max(), ::getpid()};
+  const ChildImage image{
+      plan.program.c_str(), arguments.data(), environment.data(), null.get(), out.get(),         err.get(),
+      progress.get(),       store.get(),      report.get(),       open_max(), plan.death_signal, ::getpid()};
 
   const pid_t child = ::fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");

@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <csignal>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,14 +21,15 @@ struct SpawnPlan {
   std::vector<std::string> environment;   ///< "NAME=value"
   int out = -1, err = -1, progress = -1;  ///< write ends
   int store = -1;                         ///< -1: none
+  int death_signal = SIGKILL;             ///< comes when the calling thread ends
 };
 
 /// Looks `name` up in `path` (PATH's syntax); as it is when it has a "/"; empty when it is not found.
 std::string find_program(const std::string& name, const std::string& path);
 
 /// A child in its own session and process group, with stdin from /dev/null, no core files, no other descriptors,
-/// default signal handling, and SIGKILL for it when the calling thread ends. The destructor kills what is still
-/// running.
+/// default signal handling, and the plan's signal for it when the calling thread ends. The destructor kills what is
+/// still running.
 class RankProcess {
  public:
   /// Returns once the program runs; throws std::system_error with the errno of fork or exec otherwise.

@@ -84,8 +84,11 @@ std::optional<int> nvml_index(int index);
 /// Memory in use on GPU `index` (as in Gpu::index) in MiB, by everybody; nullopt without NVML or such a GPU.
 std::optional<double> gpu_memory_used_mib(int index);
 
+/// Ranks of the cell on each of its hosts.
+int ranks_per_node(const Cell& cell);
+
 /// Why the cell cannot run here, with numbers ("needs 2 GPUs, 1 here"); nullopt when it can. `devices` are the GPU
-/// indices meant for it; empty means the first `ddp.ranks`.
+/// indices meant for it; empty means the first ones, one for each rank on a host.
 std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& machine,
                                              const std::vector<int>& devices = {});
 

@@ -61,9 +61,9 @@ std::optional<std::string> unmet_by_links(const std::string& wanted, const char*
   return std::nullopt;
 }
 
-/// What the cell asks of the network and of files; holds for ranks on the CPU too.
+/// What the cell asks of the network and of files; holds for ranks on the CPU too. Of several hosts each has its own.
 std::optional<std::string> unmet_by_network(const CellDdp& ddp, const Machine& machine) {
-  if (ddp.ranks < 2) return std::nullopt;
+  if (ddp.ranks < 2 || ddp.nodes > 1) return std::nullopt;
   const auto& here = machine.interfaces;
   if (!ddp.interface.empty() && std::find(here.begin(), here.end(), ddp.interface) == here.end())
     return fmt::format("needs network interface {}; here: {}", ddp.interface,
@@ -78,14 +78,18 @@ std::optional<std::string> unmet_by_network(const CellDdp& ddp, const Machine& m
 }
 
 /// Ranks that share devices are ranks of different hosts to NCCL, which knows nothing but the network between those.
-std::optional<std::string> unmet_by_sharing(const CellDdp& ddp, std::size_t devices) {
-  if (static_cast<std::size_t>(ddp.ranks) <= devices) return std::nullopt;
+std::optional<std::string> unmet_by_sharing(const CellDdp& ddp, int ranks, std::size_t devices) {
+  if (static_cast<std::size_t>(ranks) <= devices) return std::nullopt;
   if (ddp.transport == "auto" || ddp.transport == "socket") return std::nullopt;
-  return fmt::format("{} ranks on {} reach each other through sockets alone, not by ddp.transport {}", ddp.ranks,
+  return fmt::format("{} ranks on {} reach each other through sockets alone, not by ddp.transport {}", ranks,
                      gpus_text(static_cast<int>(devices)), ddp.transport);
 }
 
 }  // namespace
+
+int ranks_per_node(const Cell& cell) {
+  return (cell.ddp.ranks + cell.ddp.nodes - 1) / cell.ddp.nodes;
+}
 
 std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& machine,
                                              const std::vector<int>& devices) {
@@ -95,7 +99,8 @@ std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& ma
     return fmt::format("backend nccl needs a GPU for each rank, the cell's device is {}", cell.device);
   }
   const bool shared = cell.ddp.oversubscribe && cell.ddp.ranks > 1;
-  const int wanted = std::max(cell.needs.gpus, !on_gpu ? 0 : shared ? 1 : cell.ddp.ranks);
+  const int each = ranks_per_node(cell);
+  const int wanted = std::max(cell.needs.gpus, !on_gpu ? 0 : shared ? 1 : each);
   if (here < wanted) return fmt::format("needs {}, {}", gpus_text(wanted), here_text(machine));
   if (machine.memory_gib < cell.needs.memory_gib) {
     return fmt::format("needs {:g} GiB of memory, {:.1f} here", cell.needs.memory_gib, machine.memory_gib);
@@ -105,11 +110,11 @@ std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& ma
 
   auto used = devices;
   if (used.empty()) {
-    used.resize(static_cast<std::size_t>(shared ? std::min(cell.ddp.ranks, here) : cell.ddp.ranks));
+    used.resize(static_cast<std::size_t>(shared ? std::min(each, here) : each));
     std::iota(used.begin(), used.end(), 0);
   }
-  if (static_cast<int>(used.size()) < cell.ddp.ranks && !shared) {
-    return fmt::format("needs {}, {} given to it", gpus_text(cell.ddp.ranks), used.size());
+  if (static_cast<int>(used.size()) < each && !shared) {
+    return fmt::format("needs {}, {} given to it", gpus_text(each), used.size());
   }
   for (const int device : used) {
     if (device < 0 || device >= here) return fmt::format("needs GPU {}, {}", device, here_text(machine));
@@ -119,7 +124,7 @@ std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& ma
   }
   if (cell.ddp.transport == "ib" && machine.infiniband.empty())
     return "needs InfiniBand (ddp.transport ib), no device of it here";
-  if (auto reason = unmet_by_sharing(cell.ddp, used.size())) return reason;
+  if (auto reason = unmet_by_sharing(cell.ddp, each, used.size())) return reason;
   if (cell.ddp.transport == "nvlink") {
     if (auto reason = unmet_by_links("nvlink", " (ddp.transport nvlink)", machine, used)) return reason;
   }

@@ -52,16 +52,20 @@ std::vector<SkippedCell> skipped_from_json(const Json& value, const std::string&
 }
 
 Json to_json(const RunInfo& info) {
-  return {{"schema", "stepgauge.run"},
-          {"version", run_version},
-          {"suite", {{"name", info.suite}, {"path", info.suite_path}, {"hash", info.suite_hash}}},
-          {"command", info.command},
-          {"created_at", info.created_at},
-          {"environment", info.environment},
-          {"fingerprint", info.fingerprint},
-          {"cells", cells_json(info.cells)},
-          {"skipped", skipped_json(info.skipped)},
-          {"workers", info.workers}};
+  Json out{{"schema", "stepgauge.run"},
+           {"version", run_version},
+           {"suite", {{"name", info.suite}, {"path", info.suite_path}, {"hash", info.suite_hash}}},
+           {"command", info.command},
+           {"created_at", info.created_at},
+           {"environment", info.environment},
+           {"fingerprint", info.fingerprint},
+           {"cells", cells_json(info.cells)},
+           {"skipped", skipped_json(info.skipped)},
+           {"workers", info.workers}};
+  if (!info.launcher.is_null()) out["launcher"] = info.launcher;
+  if (!info.shard.is_null()) out["shard"] = info.shard;
+  if (!info.merged.empty()) out["merged"] = info.merged;
+  return out;
 }
 
 RunInfo run_info_from_json(const Json& value, std::string_view origin) {
@@ -84,6 +88,10 @@ RunInfo run_info_from_json(const Json& value, std::string_view origin) {
   info.cells = cells_from_json(require<Json>(value, "cells", where), where);
   info.skipped = skipped_from_json(optional<Json>(value, "skipped", Json::array(), where), where);
   info.workers = optional<std::map<std::string, std::vector<std::string>>>(value, "workers", {}, where);
+  info.launcher = optional<Json>(value, "launcher", nullptr, where);
+  if (!info.launcher.is_null()) require<std::string>(info.launcher, "name", where + ": launcher");
+  info.shard = optional<Json>(value, "shard", nullptr, where);
+  info.merged = optional<std::vector<std::string>>(value, "merged", {}, where);
   return info;
 }
 

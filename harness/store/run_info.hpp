@@ -22,6 +22,9 @@ struct RunInfo {
   std::vector<Cell> cells;
   std::vector<SkippedCell> skipped;
   std::map<std::string, std::vector<std::string>> workers;  ///< name in the suite -> argv
+  Json launcher;                    ///< name ("local", "mpirun", "srun"), version, hosts; null: not told (an older run)
+  Json shard;                       ///< index and count; null: the whole
+  std::vector<std::string> merged;  ///< the runs that it was put together from
 };
 
 Json to_json(const RunInfo& info);

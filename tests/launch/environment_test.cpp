@@ -20,7 +20,7 @@ Cell cell_on(const std::string& device, int ranks) {
 RankPlace place_of(int rank, std::vector<int> devices = {}) {
   RankPlace place;
   place.launch = 2;
-  place.rank = rank;
+  place.rank = place.local_rank = rank;
   place.cell_path = "/f/cell.json";
   place.record_path = "/f/rank.json";
   place.launch_id = "id";
@@ -49,6 +49,7 @@ TEST(RankEnvironment, PassesTheAllowListAndNothingElse) {
 
 TEST(RankEnvironment, SaysWhatTheContractPromises) {
   auto place = place_of(0);
+  place.local_world_size = 2;
   place.store_fd = 4;
   const auto first = rank_environment({}, cell_on("cpu", 2), place).variables;
   const Variables promised{{"STEPGAUGE_CELL", "/f/cell.json"},
@@ -218,7 +219,9 @@ TEST(RankEnvironment, CpuRanksShareTheCores) {
   const auto threads = [](int ranks, const Variables& shell, const Variables& own) {
     auto cell = cell_on("cpu", ranks);
     cell.env = own;
-    return rank_environment(shell, cell, place_of(0)).variables.at("OMP_NUM_THREADS");
+    auto place = place_of(0);
+    place.local_world_size = cell.ddp.ranks;
+    return rank_environment(shell, cell, place).variables.at("OMP_NUM_THREADS");
   };
   EXPECT_EQ(threads(1, {}, {}), "8");
   EXPECT_EQ(threads(3, {}, {}), "2");
@@ -226,6 +229,26 @@ TEST(RankEnvironment, CpuRanksShareTheCores) {
   EXPECT_EQ(threads(2, {{"OMP_NUM_THREADS", "3"}}, {}), "3");
   EXPECT_EQ(threads(2, {{"OMP_NUM_THREADS", "3"}}, {{"OMP_NUM_THREADS", "1"}}), "1");
   EXPECT_FALSE(rank_environment({}, cell_on("cuda", 2), place_of(0)).variables.contains("OMP_NUM_THREADS"));
+}
+
+TEST(RankEnvironment, ARankOnAnotherHostCountsOnItsOwn) {
+  auto cell = cell_on("cpu", 8);
+  cell.ddp.nodes = 2;
+  cell.ddp.interface = "eth1";
+  auto place = place_of(5);
+  place.local_rank = 1;
+  place.local_world_size = 4;
+  place.master_address = "10.0.0.1";
+  const auto seen = rank_environment({{"GLOO_SOCKET_IFNAME", "eth0"}}, cell, place);
+  EXPECT_EQ(seen.variables.at("RANK"), "5");
+  EXPECT_EQ(seen.variables.at("LOCAL_RANK"), "1");
+  EXPECT_EQ(seen.variables.at("WORLD_SIZE"), "8");
+  EXPECT_EQ(seen.variables.at("LOCAL_WORLD_SIZE"), "4");
+  EXPECT_EQ(seen.variables.at("MASTER_ADDR"), "10.0.0.1");
+  EXPECT_EQ(seen.variables.at("OMP_NUM_THREADS"), "2");
+  EXPECT_EQ(seen.variables.at("GLOO_SOCKET_IFNAME"), "eth1");
+  EXPECT_EQ(seen.variables.at("NCCL_SOCKET_IFNAME"), "=eth1");
+  EXPECT_EQ(seen.conflicts.size(), 1u);
 }
 
 }  // namespace

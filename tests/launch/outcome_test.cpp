@@ -33,7 +33,7 @@ RankExit died(int rank, int signal, double at_s) {
 }
 
 Judgement judged(std::vector<RankExit> ranks) {
-  return judge({std::move(ranks), std::nullopt, false, {}});
+  return judge({std::move(ranks), std::nullopt, false, {}, {}, {}});
 }
 
 TEST(Judge, OkNeedsEveryRank) {
@@ -77,8 +77,15 @@ TEST(Judge, WhoTheLauncherEndedIsNotToBlame) {
   EXPECT_THAT(judged({killed, ended(1, Status::oom, 3)}).reason, HasSubstr("rank 1"));
 }
 
+TEST(Judge, WhatTheLaunchDiedOfAsAWholeGoesBeforeItsRanks) {
+  LaunchFacts facts{
+      {died(0, SIGTERM, 1)}, std::nullopt, false, {}, Judgement{Status::skipped, "cancelled by Slurm"}, {}};
+  EXPECT_EQ(judge(facts).status, Status::skipped);
+  EXPECT_EQ(judge(facts).reason, "cancelled by Slurm");
+}
+
 TEST(Judge, StartInterruptAndHangGoFirst) {
-  LaunchFacts facts{{died(0, SIGTERM, 1)}, Hang{"silence", 1, 2, 0, "the hang"}, true, "cannot start x: no"};
+  LaunchFacts facts{{died(0, SIGTERM, 1)}, Hang{"silence", 1, 2, 0, "the hang"}, true, "cannot start x: no", {}, {}};
   EXPECT_EQ(judge(facts).reason, "cannot start x: no");
   facts.start_error.clear();
   EXPECT_EQ(judge(facts).status, Status::skipped);
@@ -167,7 +174,8 @@ TEST(DescribeHang, ManyRanksStayReadable) {
 TEST(Evidence, NamesWhatWasLeftBehind) {
   Surroundings surroundings;
   surroundings.left_behind = {{0, 11, "sleep 1"}, {0, 12, "sleep 2"}, {std::nullopt, 13, "x"}};
-  const auto evidence = evidence_json({{ended(0, Status::ok, 1)}, std::nullopt, false, {}}, surroundings, Status::ok);
+  const auto evidence =
+      evidence_json({{ended(0, Status::ok, 1)}, std::nullopt, false, {}, {}, {}}, surroundings, Status::ok);
   EXPECT_EQ(evidence.at("notes")[0], "a rank left 1 process behind: 13 x");
   EXPECT_EQ(evidence.at("notes")[1], "rank 0 left 2 processes behind: 11 sleep 1; 12 sleep 2");
   EXPECT_FALSE(evidence.at("ranks")[0].contains("last_lines"));

@@ -8,7 +8,7 @@
 
 #include "launch/listen_socket.hpp"
 #include "launch/process_tree.hpp"
-#include "launch/rank_watch.hpp"
+#include "launch/process_watch.hpp"
 #include "launch/shared_memory.hpp"
 #include "launch/text.hpp"
 #include "launch_support.hpp"

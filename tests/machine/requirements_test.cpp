@@ -30,6 +30,16 @@ Cell cell_on(const std::string& device, int ranks) {
   return cell;
 }
 
+TEST(Requirement, GpusAreCountedOnEachHost) {
+  auto cell = cell_on("cuda", 4);
+  EXPECT_EQ(unmet_requirement(cell, machine_with(2)), "needs 4 GPUs, 2 here");
+  cell.ddp.nodes = 2;
+  EXPECT_EQ(unmet_requirement(cell, machine_with(2)), std::nullopt);
+  cell.ddp.nodes = 1;
+  cell.ddp.oversubscribe = true;
+  EXPECT_EQ(unmet_requirement(cell, machine_with(2)), std::nullopt);
+}
+
 TEST(Requirement, CpuCellsRunAnywhere) {
   EXPECT_EQ(unmet_requirement(cell_on("cpu", 4), machine_with(0)), std::nullopt);
   auto nccl = cell_on("cpu", 2);

@@ -1,7 +1,6 @@
 #include "store/detail/name.hpp"
 
-#include <fmt/format.h>
-#include <openssl/sha.h>
+#include "contract/digest.hpp"
 
 namespace stepgauge::store::detail {
 namespace {
@@ -26,9 +25,7 @@ std::string file_name(std::string_view text, std::size_t longest) {
 }
 
 std::string short_hash(std::string_view text) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
-  return fmt::format("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
+  return sha256_hex(text).substr(0, 8);
 }
 
 std::string slug(std::string_view text) {

@@ -1,4 +1,4 @@
-#include "launch/rank_watch.hpp"
+#include "launch/process_watch.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -72,14 +72,12 @@ bool ProgressParser::take_line(std::string_view line, double now_s) {
   return true;
 }
 
-RankWatch::RankWatch(int rank, const std::filesystem::path& folder)
-    : rank_(rank), record_path_(folder / fmt::format("rank{}.json", rank)) {
-  std::filesystem::remove_all(record_path_);
+ProcessWatch::ProcessWatch(const std::string& name, const std::filesystem::path& folder) {
   for (auto* stream : {&out_, &err_}) {
     auto pipe = open_pipe(false);
     stream->read_end = std::move(pipe.read_end);
     stream->write_end = std::move(pipe.write_end);
-    stream->name = fmt::format("rank{}.{}", rank, stream == &out_ ? "out" : "err");
+    stream->name = name + (stream == &out_ ? ".out" : ".err");
     stream->sink = std::make_unique<LogSink>(folder / stream->name);
   }
   auto pipe = open_pipe(true);
@@ -87,27 +85,27 @@ RankWatch::RankWatch(int rank, const std::filesystem::path& folder)
   progress_write_ = std::move(pipe.write_end);
 }
 
-void RankWatch::connect(SpawnPlan& plan) const {
+void ProcessWatch::connect(SpawnPlan& plan) const {
   plan.out = out_.write_end.get();
   plan.err = err_.write_end.get();
   plan.progress = progress_write_.get();
 }
 
-void RankWatch::start(const SpawnPlan& plan) {
+void ProcessWatch::start(const SpawnPlan& plan) {
   process_.emplace(plan);
   out_.write_end.reset();
   err_.write_end.reset();
   progress_write_.reset();
 }
 
-void RankWatch::add_poll(std::vector<pollfd>& polls) const {
+void ProcessWatch::add_poll(std::vector<pollfd>& polls) const {
   for (const auto* fd : {&out_.read_end, &err_.read_end, &progress_read_}) {
     if (*fd) polls.push_back({fd->get(), POLLIN, 0});
   }
   if (process_ && process_->running() && process_->pidfd() >= 0) polls.push_back({process_->pidfd(), POLLIN, 0});
 }
 
-bool RankWatch::drain(UniqueFd& pipe, std::size_t max_bytes, double now_s, LogSink* sink) {
+bool ProcessWatch::drain(UniqueFd& pipe, std::size_t max_bytes, double now_s, LogSink* sink) {
   thread_local std::array<char, 64u << 10> buffer;
   bool changed = false;
   while (pipe && max_bytes > 0) {
@@ -130,24 +128,23 @@ bool RankWatch::drain(UniqueFd& pipe, std::size_t max_bytes, double now_s, LogSi
   return changed;
 }
 
-bool RankWatch::read_pipes(double now_s, std::size_t max_bytes) {
+bool ProcessWatch::read_pipes(double now_s, std::size_t max_bytes) {
   drain(out_.read_end, max_bytes, now_s, out_.sink.get());
   drain(err_.read_end, max_bytes, now_s, err_.sink.get());
   return drain(progress_read_, max_bytes, now_s, nullptr);
 }
 
-bool RankWatch::try_reap(double now_s) {
+bool ProcessWatch::try_reap(double now_s) {
   if (!process_ || !process_->running()) return true;
   if (!process_->reap()) return false;
   ended_s_ = now_s;
   return true;
 }
 
-RankExit RankWatch::finish() {
+RankExit ProcessWatch::finish() {
   out_.sink->finish();
   err_.sink->finish();
   RankExit out;
-  out.rank = rank_;
   out.last_phase = progress_.phase();
   out.last_step = progress_.step();
   out.phases = progress_.phases();
@@ -172,7 +169,7 @@ RankExit RankWatch::finish() {
   return out;
 }
 
-std::vector<std::string> RankWatch::log_errors() const {
+std::vector<std::string> ProcessWatch::log_errors() const {
   std::vector<std::string> out;
   for (const auto* stream : {&out_, &err_}) {
     if (const int error = stream->sink->write_error(); error != 0) {

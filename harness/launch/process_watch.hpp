@@ -33,13 +33,12 @@ class ProgressParser {
   std::optional<std::int64_t> step_;
 };
 
-/// One rank under way: its process, its logs and its channel.
-class RankWatch {
+/// One process under way, a rank or the engine that starts ranks: itself, its logs and its channel of progress.
+class ProcessWatch {
  public:
-  /// Opens logs and pipes, removes a record left by an earlier attempt. Throws std::system_error.
-  RankWatch(int rank, const std::filesystem::path& folder);
+  /// Opens the logs NAME.out and NAME.err and the pipes. Throws std::system_error.
+  ProcessWatch(const std::string& name, const std::filesystem::path& folder);
 
-  const std::filesystem::path& record_path() const { return record_path_; }
   /// Fills in the pipes; started by start().
   void connect(SpawnPlan& plan) const;
   /// Starts the process and closes the write ends here; throws std::system_error when it cannot be started.
@@ -49,6 +48,7 @@ class RankWatch {
   bool running() const { return process_ && process_->running(); }
   bool has_pidfd() const { return process_ && process_->pidfd() >= 0; }
   RankProcess& process() { return *process_; }
+  const RankProcess& process() const { return *process_; }
 
   void add_poll(std::vector<pollfd>& polls) const;
   /// Reads what is there, at most `max_bytes` a pipe; true when the progress changed. `now_s`: since launch start.
@@ -58,9 +58,10 @@ class RankWatch {
 
   const ProgressParser& progress() const { return progress_; }
   double last_sign_s() const { return last_sign_s_; }
+  const LogSink& error_log() const { return *err_.sink; }
   void mark_killed_by_harness() { killed_by_harness_ = true; }
 
-  /// Writes the logs out and tells how it went, without the record.
+  /// Writes the logs out and tells how it went, without the number of the rank and its record.
   RankExit finish();
   std::vector<std::string> log_errors() const;
 
@@ -72,8 +73,6 @@ class RankWatch {
   };
   bool drain(UniqueFd& pipe, std::size_t max_bytes, double now_s, LogSink* sink);
 
-  int rank_;
-  std::filesystem::path record_path_;
   Stream out_, err_;
   UniqueFd progress_read_, progress_write_;
   ProgressParser progress_;
