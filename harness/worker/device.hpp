@@ -91,6 +91,8 @@ class DeviceRoom {
   virtual void mark(std::uint32_t) {}
   /// Memory in use outside the allocator, MiB; nullopt when it cannot be known.
   virtual std::optional<double> outside_mib() const = 0;
+  /// Memory that could still be had, MiB, what the allocator caches included; nullopt when it cannot be known.
+  virtual std::optional<double> free_mib() const { return std::nullopt; }
   /// The allocator's numbers, for the evidence of an `oom`.
   virtual Json allocator_numbers() const = 0;
 
@@ -118,6 +120,10 @@ std::unique_ptr<DeviceRoom> make_cuda_room(int index);
 /// Loads libstepgauge_python.so (the embedded interpreter) from beside the program and makes a gloo backend
 /// with it.
 c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size);
+
+/// Loads libstepgauge_mpi.so from beside the program and makes a backend over MPI_COMM_WORLD for CPU tensors; `library`
+/// becomes MPI's own name and version. Throws UnsupportedCell without the part, or without an MPI engine.
+c10::intrusive_ptr<c10d::Backend> make_mpi_backend(int rank, int size, std::string& library);
 
 /// Loads libstepgauge_python.so and starts the interpreter with Torch imported: before the device is touched.
 void start_python();

@@ -57,6 +57,13 @@ c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10
   return backend;
 }
 
+c10::intrusive_ptr<c10d::Backend> make_mpi_backend(int rank, int size, std::string& library) {
+  using Make = void (*)(int, int, c10::intrusive_ptr<c10d::Backend>&, std::string&);
+  c10::intrusive_ptr<c10d::Backend> backend;
+  load<Make>("libstepgauge_mpi.so", "stepgauge_make_mpi", "MPI")(rank, size, backend, library);
+  return backend;
+}
+
 void start_python() {
   load<void (*)()>("libstepgauge_python.so", "stepgauge_start_python", "Python")();
 }

@@ -1,0 +1,14 @@
+// What the worker calls in libstepgauge_mpi.so.
+#include <array>
+#include <string>
+
+#include "worker/mpi/mpi_backend.hpp"
+
+extern "C" void stepgauge_make_mpi(int rank, int size, c10::intrusive_ptr<c10d::Backend>& backend,
+                                   std::string& library) {
+  backend = c10::make_intrusive<stepgauge::worker::MpiBackend>(rank, size);
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  if (MPI_Get_library_version(text.data(), &length) == MPI_SUCCESS)
+    library.assign(text.data(), static_cast<std::size_t>(length));
+}
