@@ -87,7 +87,7 @@ std::string compare_through(c10d::Store& store, const std::vector<LastCollective
     by_rank[static_cast<std::size_t>(other)] = collectives_from(parse_json(store.get_to_str(key), key));
     answered.push_back(other);
   }
-  store.set(fmt::format("compared/{}", rank), "");
+  store.set(fmt::format("compared/{}", rank), "done");
   if (rank == 0) {  // the store ends with rank 0
     for (const int other : answered) wait_until(store, fmt::format("compared/{}", other), end);
   }
