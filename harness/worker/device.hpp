@@ -121,10 +121,6 @@ std::unique_ptr<DeviceRoom> make_cuda_room(int index);
 /// with it.
 c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size);
 
-/// Loads libstepgauge_mpi.so from beside the program and makes a backend over MPI_COMM_WORLD for CPU tensors; `library`
-/// becomes MPI's own name and version. Throws UnsupportedCell without the part, or without an MPI engine.
-c10::intrusive_ptr<c10d::Backend> make_mpi_backend(int rank, int size, std::string& library);
-
 /// Loads libstepgauge_python.so and starts the interpreter with Torch imported: before the device is touched.
 void start_python();
 

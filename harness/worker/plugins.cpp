@@ -6,6 +6,7 @@
 #include <string>
 
 #include "worker/device.hpp"
+#include "worker/mpi/make_mpi_backend.hpp"
 #include "worker/python/python_engine.hpp"
 
 namespace stepgauge::worker {
@@ -57,10 +58,10 @@ c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10
   return backend;
 }
 
-c10::intrusive_ptr<c10d::Backend> make_mpi_backend(int rank, int size, std::string& library) {
-  using Make = void (*)(int, int, c10::intrusive_ptr<c10d::Backend>&, std::string&);
+c10::intrusive_ptr<c10d::Backend> make_mpi_backend(int rank, int size, bool agreement, std::string& library) {
+  using Make = void (*)(int, int, bool, c10::intrusive_ptr<c10d::Backend>&, std::string&);
   c10::intrusive_ptr<c10d::Backend> backend;
-  load<Make>("libstepgauge_mpi.so", "stepgauge_make_mpi", "MPI")(rank, size, backend, library);
+  load<Make>("libstepgauge_mpi.so", "stepgauge_make_mpi", "MPI")(rank, size, agreement, backend, library);
   return backend;
 }
 

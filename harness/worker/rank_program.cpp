@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 
@@ -221,6 +222,7 @@ class Rank {
 
   /// A rank that failed says with whom it did not agree, as far as the others still answer.
   void finish_collectives() {
+    if (collectives_ && record_.status == Status::ok) collectives_->wait_for_ends(std::chrono::milliseconds(200));
     if (collectives_) collectives_->flush();
     if (record_.status == Status::crashed && group_) {
       if (const auto odd = group_->compare_last_collectives(); !odd.empty())

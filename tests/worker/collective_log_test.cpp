@@ -86,6 +86,21 @@ TEST_F(CollectiveLogTest, AnEndThatComesAfterTheLineWasWrittenIsPutIn) {
   EXPECT_GE(all[1].at(6).get<std::int64_t>(), all[2].at(6).get<std::int64_t>());
 }
 
+TEST_F(CollectiveLogTest, AtTheEndOfARankLateEndsAreWaitedFor) {
+  CollectiveLog log(path_, facts());
+  const auto late = log.enter(bucket);
+  std::thread other([&] {
+    ::usleep(50'000);
+    log.end(late);
+  });
+  log.wait_for_ends(std::chrono::seconds(20));
+  log.flush();
+  other.join();
+  EXPECT_TRUE(lines().at(1).at(6).is_number());
+  log.enter(bucket);
+  log.wait_for_ends(milliseconds(20));  // one that never ends does not hold the rank up
+}
+
 TEST_F(CollectiveLogTest, WhereTheHostSeesNoEndsTheHeaderSaysSo) {
   {
     CollectiveLog log(path_, facts(false));

@@ -39,8 +39,9 @@ class MpiBackendTest : public ::testing::Test {
   static constexpr std::int64_t piece = 5;
 
   const int rank_ = world_rank(), size_ = world_size();
-  c10::intrusive_ptr<MpiBackend> whole_ = c10::make_intrusive<MpiBackend>(rank_, size_);
-  c10::intrusive_ptr<MpiBackend> pieces_ = c10::make_intrusive<MpiBackend>(rank_, size_, piece);
+  c10::intrusive_ptr<MpiBackend> whole_ = c10::make_intrusive<MpiBackend>(rank_, size_, MpiBackend::Checks{});
+  c10::intrusive_ptr<MpiBackend> pieces_ =
+      c10::make_intrusive<MpiBackend>(rank_, size_, MpiBackend::Checks{true}, piece);
 
   std::vector<c10::intrusive_ptr<MpiBackend>> both() const { return {whole_, pieces_}; }
 
@@ -185,30 +186,37 @@ TEST_F(MpiBackendTest, WorkThatIsNotWaitedForRunsInOrder) {
   EXPECT_TRUE(works.back()->getFuture()->value().toTensorVector().front().is_alias_of(values[0]));
 }
 
-TEST_F(MpiBackendTest, AnOtherLengthIsAnErrorOnTheRankThatCannotHoldIt) {
+TEST_F(MpiBackendTest, AnotherLengthFailsEveryRankAndNamesTheOddOne) {
   if (size_ < 2) GTEST_SKIP() << "needs two ranks";
-  // The last rank broadcasts more than the others have room for.
-  Tensors tensors{torch::ones({rank_ == size_ - 1 ? 4096 : 16})};
-  c10d::BroadcastOptions root;
-  root.rootRank = size_ - 1;
-  auto work = whole_->broadcast(tensors, root);
-  if (rank_ == size_ - 1) {
-    work->wait();
-    return;
-  }
+  Tensors tensors{torch::ones({rank_ == size_ - 1 ? 32 : 16})};
+  auto work = pieces_->allreduce(tensors, {});
   try {
     work->wait();
-    FAIL() << "a truncated message went unnoticed";
+    FAIL() << "a mismatch went unnoticed";
   } catch (const std::exception& error) {
-    EXPECT_THAT(error.what(), HasSubstr("MPI_Bcast: MPI_ERR_TRUNCATE"));
+    EXPECT_THAT(error.what(), HasSubstr("rank 0 ALLREDUCE of 64 bytes, rank " + std::to_string(size_ - 1) +
+                                        " ALLREDUCE of 128 bytes"));
   }
   EXPECT_FALSE(work->isSuccess());
   Tensors later{torch::ones({2})};
   try {
-    whole_->allreduce(later, {})->wait();
+    pieces_->allreduce(later, {})->wait();
     FAIL() << "the ranks no longer agree on what comes next";
   } catch (const std::exception& error) {
-    EXPECT_THAT(error.what(), HasSubstr("not started, since an earlier call failed: MPI_Bcast"));
+    EXPECT_THAT(error.what(), HasSubstr("not started, since an earlier call failed: the ranks do not make"));
+  }
+  whole_->barrier({})->wait();
+}
+
+TEST_F(MpiBackendTest, AnotherCollectiveFailsEveryRank) {
+  if (size_ < 2) GTEST_SKIP() << "needs two ranks";
+  Tensors tensors{torch::ones({4})};
+  const auto work = rank_ == 1 ? pieces_->broadcast(tensors, {}) : pieces_->allreduce(tensors, {});
+  try {
+    work->wait();
+    FAIL() << "a mismatch went unnoticed";
+  } catch (const std::exception& error) {
+    EXPECT_THAT(error.what(), HasSubstr("rank 1 BROADCAST of 16 bytes"));
   }
 }
 
@@ -223,7 +231,7 @@ TEST_F(MpiBackendTest, WhatMpiCannotDoIsRefusedByName) {
   }
   EXPECT_THROW(whole_->allreduce(two, {}), c10::Error);
   EXPECT_THROW(whole_->allreduce(strided, {}), c10::Error);
-  EXPECT_THROW(c10::make_intrusive<MpiBackend>(rank_ + 1, size_ + 1), std::runtime_error);
+  EXPECT_THROW(c10::make_intrusive<MpiBackend>(rank_ + 1, size_ + 1, MpiBackend::Checks{}), std::runtime_error);
 }
 
 /// What the worker wraps a model with: the gradients are the mean over the ranks of what each would have alone.

@@ -1,5 +1,6 @@
 #include "worker/mpi/mpi_backend.hpp"
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -12,6 +13,7 @@ namespace stepgauge::worker {
 namespace {
 
 constexpr int every_rank = -1;
+constexpr std::int64_t any_size = -1;  ///< ranks may give as much as they like
 
 /// What mpirun or srun leave in the environment of a process that MPI can connect to its peers.
 bool has_engine() {
@@ -21,9 +23,9 @@ bool has_engine() {
   return false;
 }
 
-[[noreturn]] void refuse_without_engine(int size) {
-  throw UnsupportedCell("backend mpi needs --launcher mpirun or srun: this process has no " + std::to_string(size - 1) +
-                        " peers in MPI_COMM_WORLD");
+[[noreturn]] void refuse_without_engine() {
+  throw UnsupportedCell(
+      "backend mpi needs --launcher mpirun or srun: without one this process is alone in MPI_COMM_WORLD");
 }
 
 at::Tensor only(const std::vector<at::Tensor>& tensors, const char* what) {
@@ -70,12 +72,12 @@ void finish_average(const at::Tensor& tensor, const c10d::ReduceOp& operation, i
 
 }  // namespace
 
-MpiBackend::MpiBackend(int rank, int size, std::int64_t most_elements)
-    : Backend(rank, size), most_elements_(most_elements) {
+MpiBackend::MpiBackend(int rank, int size, Checks checks, std::int64_t most_elements)
+    : Backend(rank, size), checks_(checks), most_elements_(most_elements) {
   int started = 0, level = MPI_THREAD_SINGLE, world_rank = 0, world_size = 0;
   check_mpi(MPI_Initialized(&started), "MPI_Initialized");
   if (started == 0) {
-    if (size > 1 && !has_engine()) refuse_without_engine(size);
+    if (size > 1 && !has_engine()) refuse_without_engine();
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
     ends_mpi_ = true;
   }
@@ -87,7 +89,7 @@ MpiBackend::MpiBackend(int rank, int size, std::int64_t most_elements)
   }
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &world_size), "MPI_Comm_size");
-  if (world_size == 1 && size > 1) refuse_without_engine(size);
+  if (world_size == 1 && size > 1) refuse_without_engine();
   if (world_rank != rank || world_size != size) {
     throw std::runtime_error(c10::str("MPI_COMM_WORLD says rank ", world_rank, " of ", world_size,
                                       "; RANK and WORLD_SIZE say rank ", rank, " of ", size));
@@ -103,6 +105,29 @@ void MpiBackend::shutdown() {
   if (thread_->failed()) return;
   check_mpi(MPI_Comm_free(&communicator_), "MPI_Comm_free");
   if (ends_mpi_) check_mpi(MPI_Finalize(), "MPI_Finalize");
+}
+
+c10::intrusive_ptr<c10d::Work> MpiBackend::collective(c10d::OpType type, std::vector<at::Tensor> outputs,
+                                                      std::int64_t bytes, std::function<void()> call) {
+  return thread_->submit(type, std::move(outputs), [this, type, bytes, call = std::move(call)](auto&) {
+    if (checks_.agreement) agree_on(type, bytes);
+    call();
+  });
+}
+
+void MpiBackend::agree_on(c10d::OpType type, std::int64_t bytes) {
+  const std::array<std::int64_t, 2> mine{static_cast<std::int64_t>(type), bytes};
+  std::vector<std::int64_t> all(2 * static_cast<std::size_t>(getSize()));
+  check_mpi(MPI_Allgather(mine.data(), 2, MPI_INT64_T, all.data(), 2, MPI_INT64_T, communicator_), "MPI_Allgather");
+  const auto text = [&](std::size_t rank) {
+    return c10::str("rank ", rank, " ", c10d::opTypeToString(static_cast<c10d::OpType>(all[2 * rank])), " of ",
+                    all[2 * rank + 1], " bytes");
+  };
+  std::string others;
+  for (std::size_t rank = 1; rank < static_cast<std::size_t>(getSize()); ++rank) {
+    if (all[2 * rank] != all[0] || all[2 * rank + 1] != all[1]) others += ", " + text(rank);
+  }
+  if (!others.empty()) throw std::runtime_error("the ranks do not make the same collective: " + text(0) + others);
 }
 
 void MpiBackend::broadcast_bytes(void* data, std::int64_t bytes, int root) {
@@ -136,7 +161,7 @@ void MpiBackend::reduce_in_place(const at::Tensor& tensor, const c10d::ReduceOp&
 c10::intrusive_ptr<c10d::Work> MpiBackend::broadcast(std::vector<at::Tensor>& tensors,
                                                      const c10d::BroadcastOptions& options) {
   const auto tensor = only(tensors, "broadcast");
-  return thread_->submit(c10d::OpType::BROADCAST, tensors, [this, tensor, root = options.rootRank](auto&) {
+  return collective(c10d::OpType::BROADCAST, tensors, bytes_of(tensor), [this, tensor, root = options.rootRank] {
     broadcast_bytes(tensor.data_ptr(), bytes_of(tensor), static_cast<int>(root));
   });
 }
@@ -144,14 +169,15 @@ c10::intrusive_ptr<c10d::Work> MpiBackend::broadcast(std::vector<at::Tensor>& te
 c10::intrusive_ptr<c10d::Work> MpiBackend::allreduce(std::vector<at::Tensor>& tensors,
                                                      const c10d::AllreduceOptions& options) {
   const auto tensor = only(tensors, "all-reduce");
-  return thread_->submit(c10d::OpType::ALLREDUCE, tensors,
-                         [this, tensor, op = options.reduceOp](auto&) { reduce_in_place(tensor, op, every_rank); });
+  return collective(c10d::OpType::ALLREDUCE, tensors, bytes_of(tensor),
+                    [this, tensor, op = options.reduceOp] { reduce_in_place(tensor, op, every_rank); });
 }
 
 c10::intrusive_ptr<c10d::Work> MpiBackend::allreduce_coalesced(std::vector<at::Tensor>& tensors,
                                                                const c10d::AllreduceCoalescedOptions& options) {
-  for (const auto& tensor : tensors) only({tensor}, "coalesced all-reduce");
-  return thread_->submit(c10d::OpType::ALLREDUCE_COALESCED, tensors, [this, tensors, op = options.reduceOp](auto&) {
+  std::int64_t bytes = 0;
+  for (const auto& tensor : tensors) bytes += bytes_of(only({tensor}, "coalesced all-reduce"));
+  return collective(c10d::OpType::ALLREDUCE_COALESCED, tensors, bytes, [this, tensors, op = options.reduceOp] {
     for (const auto& tensor : tensors) reduce_in_place(tensor, op, every_rank);
   });
 }
@@ -159,10 +185,10 @@ c10::intrusive_ptr<c10d::Work> MpiBackend::allreduce_coalesced(std::vector<at::T
 c10::intrusive_ptr<c10d::Work> MpiBackend::reduce(std::vector<at::Tensor>& tensors,
                                                   const c10d::ReduceOptions& options) {
   const auto tensor = only(tensors, "reduce");
-  return thread_->submit(c10d::OpType::REDUCE, tensors,
-                         [this, tensor, op = options.reduceOp, root = options.rootRank](auto&) {
-                           reduce_in_place(tensor, op, static_cast<int>(root));
-                         });
+  return collective(c10d::OpType::REDUCE, tensors, bytes_of(tensor),
+                    [this, tensor, op = options.reduceOp, root = options.rootRank] {
+                      reduce_in_place(tensor, op, static_cast<int>(root));
+                    });
 }
 
 /// Rank r's input becomes part r of the output.
@@ -187,8 +213,8 @@ c10::intrusive_ptr<c10d::Work> MpiBackend::_allgather_base(at::Tensor& output, a
   TORCH_CHECK(output.scalar_type() == input.scalar_type() && output.numel() == input.numel() * getSize(),
               "backend mpi: all-gather's output has ", output.numel(), " elements, expected ", getSize(), " times ",
               input.numel());
-  return thread_->submit(c10d::OpType::_ALLGATHER_BASE, {output},
-                         [this, output, input](auto&) { gather_to_all(output, input); });
+  return collective(c10d::OpType::_ALLGATHER_BASE, {output}, bytes_of(input),
+                    [this, output, input] { gather_to_all(output, input); });
 }
 
 c10::intrusive_ptr<c10d::Work> MpiBackend::allgather(std::vector<std::vector<at::Tensor>>& outputs,
@@ -200,7 +226,7 @@ c10::intrusive_ptr<c10d::Work> MpiBackend::allgather(std::vector<std::vector<at:
     TORCH_CHECK(part.sizes() == input.sizes() && part.scalar_type() == input.scalar_type(),
                 "backend mpi: all-gather's outputs have the size and type of the input");
   }
-  return thread_->submit(c10d::OpType::ALLGATHER, outputs.front(), [this, input, parts = outputs.front()](auto&) {
+  return collective(c10d::OpType::ALLGATHER, outputs.front(), bytes_of(input), [this, input, parts = outputs.front()] {
     std::vector<std::int64_t> sizes{getSize()};
     sizes.insert(sizes.end(), input.sizes().begin(), input.sizes().end());
     const auto all = at::empty(sizes, input.options());
@@ -233,13 +259,13 @@ c10::intrusive_ptr<c10d::Work> MpiBackend::_reduce_scatter_base(at::Tensor& outp
   TORCH_CHECK(output.scalar_type() == input.scalar_type() && input.numel() == output.numel() * getSize(),
               "backend mpi: reduce-scatter's input has ", input.numel(), " elements, expected ", getSize(), " times ",
               output.numel());
-  return thread_->submit(c10d::OpType::_REDUCE_SCATTER_BASE, {output},
-                         [this, output, input, op = options.reduceOp](auto&) {
-                           if (!is_reduced_as_float(input.scalar_type())) return reduce_and_scatter(output, input, op);
-                           const auto wide = at::empty(output.sizes(), output.options().dtype(at::kFloat));
-                           reduce_and_scatter(wide, input.to(at::kFloat), op);
-                           output.copy_(wide);
-                         });
+  return collective(c10d::OpType::_REDUCE_SCATTER_BASE, {output}, bytes_of(input),
+                    [this, output, input, op = options.reduceOp] {
+                      if (!is_reduced_as_float(input.scalar_type())) return reduce_and_scatter(output, input, op);
+                      const auto wide = at::empty(output.sizes(), output.options().dtype(at::kFloat));
+                      reduce_and_scatter(wide, input.to(at::kFloat), op);
+                      output.copy_(wide);
+                    });
 }
 
 /// In rounds: in round k each rank sends to the k-th after it and receives from the k-th before it.
@@ -273,14 +299,13 @@ c10::intrusive_ptr<c10d::Work> MpiBackend::alltoall_base(at::Tensor& output, at:
   TORCH_CHECK(output.scalar_type() == input.scalar_type(), "backend mpi: all-to-all takes one type");
   const auto out_bytes = split_bytes(input, input_sizes, getSize(), "all-to-all's input");
   const auto in_bytes = split_bytes(output, output_sizes, getSize(), "all-to-all's output");
-  return thread_->submit(c10d::OpType::ALLTOALL_BASE, {output}, [this, output, input, out_bytes, in_bytes](auto&) {
+  return collective(c10d::OpType::ALLTOALL_BASE, {output}, any_size, [this, output, input, out_bytes, in_bytes] {
     exchange(static_cast<const char*>(input.data_ptr()), out_bytes, static_cast<char*>(output.data_ptr()), in_bytes);
   });
 }
 
 c10::intrusive_ptr<c10d::Work> MpiBackend::barrier(const c10d::BarrierOptions&) {
-  return thread_->submit(c10d::OpType::BARRIER, {},
-                         [this](auto&) { check_mpi(MPI_Barrier(communicator_), "MPI_Barrier"); });
+  return collective(c10d::OpType::BARRIER, {}, 0, [this] { check_mpi(MPI_Barrier(communicator_), "MPI_Barrier"); });
 }
 
 c10::intrusive_ptr<c10d::Work> MpiBackend::point_to_point(std::vector<at::Tensor>& tensors, int peer, int tag,

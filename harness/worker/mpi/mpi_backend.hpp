@@ -11,10 +11,16 @@ namespace stepgauge::worker {
 
 class MpiBackend final : public c10d::Backend {
  public:
+  struct Checks {
+    /// Before each collective the ranks tell each other kind and size, and all of them fail where these differ. Without
+    /// it a mismatch is undefined: Open MPI was seen to write past the smaller buffer. Costs one small all-gather.
+    bool agreement = false;
+  };
+
   /// Starts MPI unless that was done. Throws UnsupportedCell when no MPI engine started this process,
   /// std::runtime_error when MPI_COMM_WORLD is not `rank` of `size` or MPI grants less than MPI_THREAD_SERIALIZED.
   /// Buffers of more than `most_elements` go in pieces.
-  MpiBackend(int rank, int size, std::int64_t most_elements = std::numeric_limits<int>::max());
+  MpiBackend(int rank, int size, Checks checks, std::int64_t most_elements = std::numeric_limits<int>::max());
 
   c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors, const c10d::BroadcastOptions&) override;
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions&) override;
@@ -44,6 +50,9 @@ class MpiBackend final : public c10d::Backend {
   void shutdown() override;
 
  private:
+  c10::intrusive_ptr<c10d::Work> collective(c10d::OpType type, std::vector<at::Tensor> outputs, std::int64_t bytes,
+                                            std::function<void()> call);
+  void agree_on(c10d::OpType type, std::int64_t bytes);
   void reduce_in_place(const at::Tensor& tensor, const c10d::ReduceOp& operation, int root);
   void reduce_wide(const at::Tensor& tensor, const c10d::ReduceOp& operation, int root);
   void broadcast_bytes(void* data, std::int64_t bytes, int root);
@@ -53,6 +62,7 @@ class MpiBackend final : public c10d::Backend {
                 const std::vector<std::int64_t>& in_bytes);
   c10::intrusive_ptr<c10d::Work> point_to_point(std::vector<at::Tensor>& tensors, int peer, int tag, bool sends);
 
+  const Checks checks_;
   const std::int64_t most_elements_;
   MPI_Comm communicator_ = MPI_COMM_NULL;
   bool ends_mpi_ = false, ended_ = false;

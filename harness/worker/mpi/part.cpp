@@ -4,9 +4,10 @@
 
 #include "worker/mpi/mpi_backend.hpp"
 
-extern "C" void stepgauge_make_mpi(int rank, int size, c10::intrusive_ptr<c10d::Backend>& backend,
+extern "C" void stepgauge_make_mpi(int rank, int size, bool agreement, c10::intrusive_ptr<c10d::Backend>& backend,
                                    std::string& library) {
-  backend = c10::make_intrusive<stepgauge::worker::MpiBackend>(rank, size);
+  using stepgauge::worker::MpiBackend;
+  backend = c10::make_intrusive<MpiBackend>(rank, size, MpiBackend::Checks{agreement});
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
   if (MPI_Get_library_version(text.data(), &length) == MPI_SUCCESS)

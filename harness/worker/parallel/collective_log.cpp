@@ -52,6 +52,7 @@ CollectiveLog::~CollectiveLog() {
 std::uint64_t CollectiveLog::enter(const CollectiveShape& shape) {
   const std::lock_guard lock(mutex_);
   entries_.push_back({shape, phases_.size() - 1, unix_ns(), 0});
+  ++running_;
   return written_ + entries_.size() - 1;
 }
 
@@ -62,6 +63,13 @@ void CollectiveLog::end(std::uint64_t sequence) {
     late_ends_.emplace_back(sequence, now);
   else
     entries_[sequence - written_].end_ns = now;
+  --running_;
+  ended_.notify_all();
+}
+
+void CollectiveLog::wait_for_ends(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  if (ends_) ended_.wait_for(lock, patience, [this] { return running_ == 0; });
 }
 
 void CollectiveLog::phase(std::string_view name) {

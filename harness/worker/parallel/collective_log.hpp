@@ -49,6 +49,9 @@ class CollectiveLog {
   void resume() { set_paused(false); }
   bool paused() const;
 
+  /// Waits until all that was entered has ended, at most `patience`: waiters of a collective go on before its end is
+  /// told here. At once where the host sees no ends.
+  void wait_for_ends(std::chrono::milliseconds patience);
   /// Writes everything now, collectives that have not ended with null.
   void flush();
   /// Why the log is not whole; empty: it is.
@@ -70,7 +73,8 @@ class CollectiveLog {
   const int file_;
   std::int64_t size_ = 0;               ///< of the file; with writing_
   mutable std::mutex mutex_, writing_;  ///< writing_ before mutex_
-  std::condition_variable wake_;
+  std::condition_variable wake_, ended_;
+  std::uint64_t running_ = 0;  ///< entered and not ended
   std::deque<Entry> entries_;  ///< not yet written, in order
   std::uint64_t written_ = 0;  ///< sequence number of the first of entries_
   std::vector<std::pair<std::uint64_t, std::int64_t>> late_ends_;

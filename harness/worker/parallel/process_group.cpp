@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
+#include <cstdlib>
+
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
+#include "worker/mpi/make_mpi_backend.hpp"
 #include "worker/parallel/last_collectives.hpp"
 
 namespace stepgauge::worker {
@@ -40,6 +43,14 @@ void refuse_strangers(c10d::Store& store, const Cell& cell, int rank, int ranks)
   if (!refusal.empty()) throw std::runtime_error(refusal);
 }
 
+/// Where ranks are made to differ on purpose, or the user asks for it as of PyTorch's own process groups.
+bool checks_agreement(const Cell& cell) {
+  const char* debug = std::getenv("TORCH_DISTRIBUTED_DEBUG");
+  const auto& fault = cell.perturb.fault;
+  return (fault && (fault->kind == "other_length" || fault->kind == "skip_collective")) ||
+         (debug != nullptr && std::string(debug) == "DETAIL");
+}
+
 }  // namespace
 
 RankGroup::RankGroup(const RankEnvironment& environment, const Cell& cell, DeviceRoom& room, TraceLog& log,
@@ -51,7 +62,8 @@ RankGroup::RankGroup(const RankEnvironment& environment, const Cell& cell, Devic
   const auto type = mpi ? c10d::ProcessGroup::BackendType::MPI : room.backend_type();
   const auto prefixed = c10::make_intrusive<c10d::PrefixStore>("group", store_);
   backend_ = c10::make_intrusive<RecordingBackend>(
-      mpi ? make_mpi_backend(rank, ranks, library_) : room.make_backend(prefixed, rank, ranks), log,
+      mpi ? make_mpi_backend(rank, ranks, checks_agreement(cell), library_) : room.make_backend(prefixed, rank, ranks),
+      log,
       /*completion=*/room.device().is_cpu());
   backend_->keep_log(collectives);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(prefixed, rank, ranks);
