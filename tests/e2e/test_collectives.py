@@ -80,7 +80,7 @@ def test_log_of_collectives(run):
     assert {"rendezvous", "wrap", "first_step", "warmup", "measure", "verify"} <= {line[4] for line in first}
     assert "sweep" not in {line[4] for line in first}, "the sweep would bury what the training does"
     measured = [line for line in first if line[4] == "measure" and line[1] == "all_reduce"]
-    assert len(measured) % 20 == 0 and all(line[7] == "Float" and line[2] == 4 * line[8] for line in measured)
+    assert len(measured) % 20 == 0 and all(line[7] == "float32" and line[2] == 4 * line[8] for line in measured)
     assert sum(line[2] for line in measured) / 20 == sum(plain(run)["ranks"][0]["settings"]["used"]["bucket_bytes"])
 
 

@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
-const CollectiveShape bucket{"all_reduce", "Float", 4096, 1024, 77};
+const CollectiveShape bucket{"all_reduce", "float32", 4096, 1024, 77};
 const CollectiveShape barrier{"barrier", nullptr, 0, 0, 0};
 
 std::int64_t unix_ns() {
@@ -63,7 +63,7 @@ TEST_F(CollectiveLogTest, FormatIsTheDocumentedOne) {
                           {"ends", "host"},
                           {"launch", "launch-7"}}));
   const auto enter = all[1].at(5).get<std::int64_t>(), end = all[1].at(6).get<std::int64_t>();
-  EXPECT_EQ(all[1], Json::array({0, "all_reduce", 4096, 77, "spawn", enter, end, "Float", 1024}));
+  EXPECT_EQ(all[1], Json::array({0, "all_reduce", 4096, 77, "spawn", enter, end, "float32", 1024}));
   EXPECT_TRUE(before <= enter && enter <= end && end <= unix_ns());
   EXPECT_EQ(all[2].at(1), "barrier");
   EXPECT_EQ(all[2].at(4), "first_step");

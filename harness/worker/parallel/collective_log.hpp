@@ -17,7 +17,7 @@ namespace stepgauge::worker {
 /// What a rank hands to a collective. The texts are literals.
 struct CollectiveShape {
   const char* kind = "other";   ///< all_reduce, broadcast, ...
-  const char* dtype = nullptr;  ///< of the first tensor, as c10 names it; nullptr: no tensor
+  const char* dtype = nullptr;  ///< of the first tensor, e.g. "float32"; nullptr: no tensor
   std::int64_t bytes = 0, count = 0;
   std::uint64_t hash = 0;  ///< equal for equal sizes of all tensors; 0: no tensor
 };

@@ -6,6 +6,9 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "worker/parallel/collective_log.hpp"
+#include "worker/parallel/element_types.hpp"
+
 namespace stepgauge::worker {
 namespace {
 
@@ -34,7 +37,7 @@ std::uint64_t hash_of_sizes(const std::vector<at::Tensor>& tensors) {
 CollectiveShape shape_of(const char* kind, const std::vector<at::Tensor>& tensors) {
   CollectiveShape out;
   out.kind = kind;
-  if (!tensors.empty()) out.dtype = c10::toString(tensors.front().scalar_type());
+  if (!tensors.empty()) out.dtype = type_name(tensors.front().scalar_type());
   out.bytes = total_bytes(tensors);
   for (const auto& tensor : tensors) out.count += tensor.numel();
   out.hash = hash_of_sizes(tensors);

@@ -5,11 +5,12 @@
 #include <atomic>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
-#include "worker/parallel/collective_log.hpp"
 #include "worker/parallel/last_collectives.hpp"
 #include "worker/trace/trace_log.hpp"
 
 namespace stepgauge::worker {
+
+class CollectiveLog;
 
 class RecordingBackend final : public c10d::Backend {
  public:

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "contract/suggest.hpp"
+#include "worker/parallel/element_types.hpp"
 
 namespace stepgauge::worker {
 namespace {
@@ -14,21 +14,6 @@ namespace {
 constexpr int passes = 3;
 const std::vector<std::string> known_kinds{"all_reduce", "broadcast", "all_gather", "reduce_scatter",
                                            "reduce",     "barrier",   "all_to_all"};
-
-struct NamedType {
-  const char* name;
-  torch::Dtype type;
-};
-constexpr std::array<NamedType, 10> types{{{"float32", torch::kFloat32},
-                                           {"bfloat16", torch::kBFloat16},
-                                           {"float16", torch::kFloat16},
-                                           {"float64", torch::kFloat64},
-                                           {"int64", torch::kInt64},
-                                           {"int32", torch::kInt32},
-                                           {"int16", torch::kInt16},
-                                           {"int8", torch::kInt8},
-                                           {"uint8", torch::kUInt8},
-                                           {"bool", torch::kBool}}};
 
 struct Planned {
   std::string kind;
@@ -95,9 +80,9 @@ class Replay {
   std::string choose_type(Planned& planned, const std::string& dtype) const {
     planned.type = planned.bytes % 4 == 0 ? torch::kFloat32 : torch::kUInt8;
     if (!dtype.empty()) {
-      const auto* found = std::find_if(types.begin(), types.end(), [&](const auto& one) { return one.name == dtype; });
-      if (found == types.end()) return "elements of type " + dtype + " are not replayed";
-      planned.type = found->type;
+      const auto type = type_named(dtype);
+      if (!type) return "elements of type " + dtype + " are not replayed";
+      planned.type = *type;
     }
     const auto element = static_cast<std::int64_t>(torch::elementSize(planned.type));
     const bool in_parts = planned.kind == "reduce_scatter" || planned.kind == "all_to_all";
