@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <stdexcept>
 #include <system_error>
 
 #include "contract/json_io.hpp"
@@ -136,6 +137,18 @@ TEST_F(CollectiveLogTest, AKilledRankLeavesWholeLinesUpToItsLastMoments) {
   ASSERT_GT(all.size(), 100U);
   for (std::size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i].at(0), i - 1);
   EXPECT_LT(killed - all.back().at(5).get<std::int64_t>(), 900'000'000) << "more than the last second is lost";
+}
+
+TEST_F(CollectiveLogTest, AnExceptionThatEndsTheProcessIsPrecededByTheLog) {
+  EXPECT_EXIT(
+      {
+        CollectiveLog log(path_, facts());
+        log.enter(bucket);
+        std::thread([]() { throw std::runtime_error("of a library's own thread"); }).join();
+      },
+      ::testing::KilledBySignal(SIGABRT), "of a library's own thread");
+  ASSERT_EQ(lines().size(), 2U);
+  EXPECT_TRUE(lines()[1].at(6).is_null());
 }
 
 TEST_F(CollectiveLogTest, ThreadsGetANumberEach) {

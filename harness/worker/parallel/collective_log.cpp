@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <system_error>
 
 #include "contract/json_io.hpp"
@@ -28,6 +31,16 @@ int open_new(const std::string& path) {
   return file;
 }
 
+std::atomic<CollectiveLog*> newest{nullptr};
+std::terminate_handler before{nullptr};
+
+/// gloo ends the process from a thread of its own when it is sent too much; the log must hold what led there.
+[[noreturn]] void flush_and_terminate() {
+  if (auto* log = newest.exchange(nullptr)) log->flush();
+  if (before != nullptr) before();
+  std::abort();
+}
+
 }  // namespace
 
 CollectiveLog::CollectiveLog(const std::string& path, const Facts& facts) : ends_(facts.ends), file_(open_new(path)) {
@@ -36,9 +49,13 @@ CollectiveLog::CollectiveLog(const std::string& path, const Facts& facts) : ends
                   {"ends", facts.ends ? "host" : "unknown"}, {"launch", facts.launch}};
   write_at(0, dump_line(head) + "\n");
   writer_ = std::thread([this] { keep_writing(); });
+  newest = this;
+  if (std::get_terminate() != flush_and_terminate) before = std::set_terminate(flush_and_terminate);
 }
 
 CollectiveLog::~CollectiveLog() {
+  auto* mine = this;
+  newest.compare_exchange_strong(mine, nullptr);
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
