@@ -59,6 +59,11 @@ void check_worker(std::vector<Finding>& out, Json& facts, const std::string& pro
     out.push_back({Finding::Level::missing, "Python part of the worker: no embeddable libpython was found",
                    "device: cpu with ddp ranks >= 2"});
   }
+  if (facts.value("mpi_part", false)) {
+    out.push_back({Finding::Level::good, "MPI part of the worker (backend mpi)", ""});
+  } else {
+    out.push_back({Finding::Level::missing, "MPI part of the worker: no MPI was found", "ddp: {backend: mpi}"});
+  }
 }
 
 void check_gpus(std::vector<Finding>& out, const machine::Machine& machine) {

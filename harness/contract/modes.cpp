@@ -159,6 +159,9 @@ std::string unsupported_reason(const Cell& cell) {
   if (checkpointing.policy == Checkpointing::Policy::selective && !is_python_mode(cell.compile))
     return "selective checkpointing chooses by operator, which Python's dispatch alone can do: use python_eager or "
            "compile.*";
+  if (const auto& fault = cell.perturb.fault;
+      fault && cell.ddp.ranks < 2 && (fault->kind == "other_length" || fault->kind == "skip_collective"))
+    return "perturb.fault: " + fault->kind + " is of collectives, which one rank does not make";
   const auto& wrong = cell.perturb.wrong;
   if ((wrong == "recompile" || wrong == "graph_break") && !has_compile_caches(cell.compile))
     return "perturb.wrong: " + wrong + " is for compile.* modes";

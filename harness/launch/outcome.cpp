@@ -17,9 +17,9 @@ namespace {
 constexpr double tie_s = 0.05;
 constexpr double odd_silence_s = 1;
 
-constexpr std::array<std::string_view, 14> phase_order{"spawn",   "runtime",    "rendezvous", "build",   "wrap",
-                                                       "compile", "first_step", "warmup",     "measure", "probe",
-                                                       "trace",   "verify",     "census",     "finish"};
+constexpr std::array<std::string_view, 16> phase_order{
+    "spawn",  "runtime", "rendezvous", "replay", "build", "wrap",   "compile", "first_step",
+    "warmup", "measure", "probe",      "trace",  "sweep", "verify", "census",  "finish"};
 
 int phase_index(const std::string& phase) {
   const auto found = std::find(phase_order.begin(), phase_order.end(), phase);

@@ -75,12 +75,17 @@ class CpuClock final : public StepClock {
   std::vector<Clock::time_point> marks_;
 };
 
-std::optional<double> status_mib(const std::string& field) {
-  std::ifstream status("/proc/self/status");
+/// A line "field:  N kB" of a file in /proc.
+std::optional<double> proc_mib(const char* file, const std::string& field) {
+  std::ifstream status(file);
   for (std::string line; std::getline(status, line);) {
     if (line.rfind(field + ":", 0) == 0) return std::stod(line.substr(field.size() + 1)) / 1024;
   }
   return std::nullopt;
+}
+
+std::optional<double> status_mib(const std::string& field) {
+  return proc_mib("/proc/self/status", field);
 }
 
 class CpuRoom final : public DeviceRoom {
@@ -101,6 +106,7 @@ class CpuRoom final : public DeviceRoom {
   std::optional<std::int64_t> allocations() const override { return counting_allocator().allocations(); }
   std::string memory_method() const override { return "bytes handed out by Torch's CPU allocator"; }
   std::optional<double> outside_mib() const override { return std::nullopt; }
+  std::optional<double> free_mib() const override { return proc_mib("/proc/meminfo", "MemAvailable"); }
   Json allocator_numbers() const override {
     Json out{{"allocated_mib", static_cast<double>(counting_allocator().current()) / mib},
              {"peak_allocated_mib", static_cast<double>(counting_allocator().peak()) / mib}};

@@ -91,6 +91,8 @@ class DeviceRoom {
   virtual void mark(std::uint32_t) {}
   /// Memory in use outside the allocator, MiB; nullopt when it cannot be known.
   virtual std::optional<double> outside_mib() const = 0;
+  /// Memory that could still be had, MiB, what the allocator caches included; nullopt when it cannot be known.
+  virtual std::optional<double> free_mib() const { return std::nullopt; }
   /// The allocator's numbers, for the evidence of an `oom`.
   virtual Json allocator_numbers() const = 0;
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "worker/device.hpp"
+#include "worker/mpi/make_mpi_backend.hpp"
 #include "worker/python/python_engine.hpp"
 
 namespace stepgauge::worker {
@@ -54,6 +55,13 @@ c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10
   using Make = void (*)(const c10::intrusive_ptr<c10d::Store>&, int, int, c10::intrusive_ptr<c10d::Backend>&);
   c10::intrusive_ptr<c10d::Backend> backend;
   load<Make>("libstepgauge_python.so", "stepgauge_make_gloo", "Python")(store, rank, size, backend);
+  return backend;
+}
+
+c10::intrusive_ptr<c10d::Backend> make_mpi_backend(int rank, int size, bool agreement, std::string& library) {
+  using Make = void (*)(int, int, bool, c10::intrusive_ptr<c10d::Backend>&, std::string&);
+  c10::intrusive_ptr<c10d::Backend> backend;
+  load<Make>("libstepgauge_mpi.so", "stepgauge_make_mpi", "MPI")(rank, size, agreement, backend, library);
   return backend;
 }
 

@@ -16,6 +16,7 @@ Progress::Progress() {
 }
 
 void Progress::phase(std::string_view name) {
+  if (follow_) follow_(name);
   send(fmt::format("phase {}\n", name));
 }
 

@@ -3,8 +3,10 @@
 // nothing.
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace stepgauge::worker {
 
@@ -14,6 +16,8 @@ class Progress {
   Progress();
 
   void phase(std::string_view name);
+  /// `follow` is told each phase that begins from now on, on the thread that begins it.
+  void on_phase(std::function<void(std::string_view)> follow) { follow_ = std::move(follow); }
 
   /// One store; a thread of its own writes the newest step five times a second, and only when it has changed, so that a
   /// timed loop neither writes nor reads a clock, and the last step before a hang is known.
@@ -24,6 +28,7 @@ class Progress {
   void report_steps(const std::stop_token& stop);
 
   int fd_ = -1;
+  std::function<void(std::string_view)> follow_;
   std::atomic<std::int64_t> step_{-1};
   std::jthread reporter_;
 };

@@ -53,7 +53,9 @@ RankEnvironment RankEnvironment::read() {
   out.record_path = required("STEPGAUGE_RECORD");
   out.trace_path = variable("STEPGAUGE_TRACE");
   out.memory_history_path = variable("STEPGAUGE_MEMORY_HISTORY");
+  out.replay_path = variable("STEPGAUGE_REPLAY");
   out.launch = number_or("STEPGAUGE_LAUNCH", 0);
+  out.launch_id = variable("STEPGAUGE_LAUNCH_ID").value_or("");
   out.rank = number_or("RANK", 0);
   out.world_size = number_or("WORLD_SIZE", 1);
   out.local_rank = number_or("LOCAL_RANK", out.rank);
@@ -64,8 +66,16 @@ RankEnvironment RankEnvironment::read() {
   return out;
 }
 
+std::string RankEnvironment::beside_record(const char* ending) const {
+  return record_path.substr(0, record_path.rfind('/') + 1) + "rank" + std::to_string(rank) + ending;
+}
+
 std::string RankEnvironment::graphs_path() const {
-  return record_path.substr(0, record_path.rfind('/') + 1) + "rank" + std::to_string(rank) + ".graphs.json";
+  return beside_record(".graphs.json");
+}
+
+std::string RankEnvironment::collectives_path() const {
+  return beside_record(".collectives.jsonl");
 }
 
 std::int64_t monotonic_ns() {

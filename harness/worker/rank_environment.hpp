@@ -12,7 +12,9 @@ struct RankEnvironment {
   std::string cell_path, record_path;
   std::optional<std::string> trace_path;           ///< a traced pass is asked for
   std::optional<std::string> memory_history_path;  ///< the allocator's history is asked for
+  std::optional<std::string> replay_path;          ///< a plan of collectives to run in place of a model
   int launch = 0;
+  std::string launch_id;  ///< unique per launch
   int rank = 0, world_size = 1, local_rank = 0;
   std::string master_addr = "127.0.0.1";
   int master_port = 0;
@@ -22,8 +24,14 @@ struct RankEnvironment {
   /// Where snapshots of compiled graphs go: rank<r>.graphs.json beside the record.
   std::string graphs_path() const;
 
+  /// Where the log of collectives goes: rank<r>.collectives.jsonl beside the record.
+  std::string collectives_path() const;
+
   /// Throws ContractError naming the variable that is missing or malformed.
   static RankEnvironment read();
+
+ private:
+  std::string beside_record(const char* ending) const;
 };
 
 /// CLOCK_MONOTONIC now, ns.

@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 
 #include "worker/device.hpp"
+#include "worker/parallel/collective_log.hpp"
 #include "worker/parallel/process_group.hpp"
+#include "worker/parallel/replay.hpp"
+#include "worker/parallel/sweep.hpp"
 #include "worker/parity/parity.hpp"
 #include "worker/rank_environment.hpp"
 #include "worker/step_loop.hpp"
@@ -66,8 +70,13 @@ class Rank {
   RankRecord run() {
     try {
       refuse_unknown_modes();
-      prepare();
-      measure();
+      start();
+      if (environment_.replay_path) {
+        replay();
+      } else {
+        prepare();
+        measure();
+      }
     } catch (const UnsupportedCell& error) {
       fail(Status::unsupported, error.what());
     } catch (const IneffectiveCell& error) {
@@ -83,6 +92,7 @@ class Rank {
     } catch (const std::exception& error) {
       fail(Status::crashed, error.what());
     }
+    finish_collectives();
     describe();
     return std::move(record_);
   }
@@ -96,7 +106,7 @@ class Rank {
     }
   }
 
-  void prepare() {
+  void start() {
     phases_.begin("runtime");
     if (is_python_mode(cell_.compile)) start_python();
     room_ = cell_.device == "cuda" ? make_cuda_room(environment_.local_rank) : make_cpu_room();
@@ -106,10 +116,31 @@ class Rank {
     note_outside_memory();
     if (environment_.world_size > 1) {
       phases_.begin("rendezvous");
-      group_ = std::make_unique<RankGroup>(environment_, *room_, log_);
+      if (cell_.measure.collective_log) keep_collectives();
+      group_ = std::make_unique<RankGroup>(environment_, cell_, *room_, log_, collectives_.get());
       phases_.end();
       note_outside_memory();
     }
+  }
+
+  void keep_collectives() {
+    collectives_ = std::make_unique<CollectiveLog>(
+        environment_.collectives_path(),
+        CollectiveLog::Facts{environment_.rank, environment_.world_size, cell_.ddp.backend, environment_.launch_id,
+                             /*ends=*/room_->device().is_cpu()});
+    collectives_->phase(phases_.current());
+    progress_.on_phase([this](std::string_view name) { collectives_->phase(name); });
+  }
+
+  /// The collectives of another run in place of a model.
+  void replay() {
+    if (!group_) throw std::runtime_error("a replay of collectives needs at least two ranks");
+    progress_.phase("replay");
+    record_.detail["replay"] = replay_plan(*environment_.replay_path, *group_, *room_);
+    group_->shutdown();
+  }
+
+  void prepare() {
     phases_.begin("build");
     workload_ = workloads::make_workload(cell_.workload.family, cell_.workload.sizes);
     if (cell_.perturb.extra_memory_mib > 0) {
@@ -144,7 +175,9 @@ class Rank {
     TracedPass traced(log_, *room_);
     const bool tracing = environment_.trace_path && cell_.measure.trace_steps > 0;
     const auto loop = run_loop(*program_, cell_, *room_, progress_, environment_.rank, agree,
-                               {tracing ? &first : nullptr, tracing ? &probe : nullptr, tracing ? &traced : nullptr});
+                               {tracing ? &first : nullptr, tracing ? &probe : nullptr, tracing ? &traced : nullptr,
+                                group_ ? [this](const std::string& fault) { group_->plant(fault); }
+                                       : std::function<void(const std::string&)>()});
     if (loop.outside_mib) outside_after_["steps"] = *loop.outside_mib;
     progress_.phase("finish");
     record_.step_ms = loop.step_ms;
@@ -173,10 +206,29 @@ class Rank {
     if (!report.is_null()) record_.detail["compile"] = report;
     if (tracing) keep_inside(first, probe, traced, loop);
     if (history_kept_) write_text_file(*environment_.memory_history_path, room_->memory_history());
+    if (group_ && cell_.measure.allreduce_sweep) sweep();
     keep_mode();
     verify();
     program_.reset();  // before the group: a communicator waits for the graphs that captured it
     if (group_) group_->shutdown();
+  }
+
+  void sweep() {
+    progress_.phase("sweep");
+    if (collectives_) collectives_->pause();
+    record_.detail["communication"].update(sweep_all_reduce(*group_, *room_));
+    if (collectives_) collectives_->resume();
+  }
+
+  /// A rank that failed says with whom it did not agree, as far as the others still answer.
+  void finish_collectives() {
+    if (collectives_ && record_.status == Status::ok) collectives_->wait_for_ends(std::chrono::milliseconds(200));
+    if (collectives_) collectives_->flush();
+    if (record_.status == Status::crashed && group_) {
+      if (const auto odd = group_->compare_last_collectives(); !odd.empty())
+        record_.reason = odd + "; " + record_.reason;
+    }
+    if (collectives_ && !collectives_->problem().empty()) record_.detail["notes"].push_back(collectives_->problem());
   }
 
   /// What checkpointing did and what the mode leaves behind.
@@ -286,6 +338,7 @@ class Rank {
     software["torch"] = TORCH_VERSION;
     software["worker"] = STEPGAUGE_VERSION;
     software["compiler"] = __VERSION__;
+    if (group_ && !group_->library().empty()) software["mpi"] = group_->library();
     record_.detail["software"] = software;
     record_.detail["environment"] = recorded_variables();
     record_.detail["cpu"] = cpu_placement();
@@ -300,6 +353,7 @@ class Rank {
   PhaseClock phases_;
   RankRecord record_;
   std::unique_ptr<DeviceRoom> room_;
+  std::unique_ptr<CollectiveLog> collectives_;
   std::unique_ptr<RankGroup> group_;
   std::unique_ptr<workloads::Workload> workload_;
   torch::Tensor held_;
@@ -315,7 +369,8 @@ int describe_build() {
                  {"cpu_threads", at::get_num_threads()},
                  {"cuda_part", has_part("libstepgauge_cuda.so")},
                  {"cupti_part", has_part("libstepgauge_cupti.so")},
-                 {"python_part", has_part("libstepgauge_python.so")}};
+                 {"python_part", has_part("libstepgauge_python.so")},
+                 {"mpi_part", has_part("libstepgauge_mpi.so")}};
   std::printf("%s\n", dump_line(out).c_str());
   return 0;
 }

@@ -17,11 +17,19 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// The slowdown of steps that is planned for this rank.
+CellPerturb plan_of_rank(CellPerturb plan, int rank) {
+  if (!plan.rank || *plan.rank == rank) return plan;
+  plan.step_percent = 0;
+  plan.step_sleep_us = plan.step_copy_mib = plan.step_kernels = 0;
+  return plan;
+}
+
 /// The planted faults and slowdowns of a cell; does nothing for an honest one.
 class Perturbation {
  public:
-  Perturbation(const Cell& cell, DeviceRoom& room, int rank)
-      : room_(room), plan_(cell.perturb), fault_(cell.perturb.fault) {
+  Perturbation(const Cell& cell, DeviceRoom& room, int rank, std::function<void(const std::string&)> plant)
+      : room_(room), plan_(plan_of_rank(cell.perturb, rank)), fault_(cell.perturb.fault), plant_(std::move(plant)) {
     if (fault_ && fault_->rank != rank) fault_.reset();
   }
 
@@ -31,6 +39,7 @@ class Perturbation {
   }
   void before_step() { step_began_ = Clock::now(); }
   double spin_ms() const { return spin_ms_; }
+  double step_percent() const { return plan_.step_percent; }
 
   void after_step(std::int64_t index) {
     if (spin_ms_ > 0) room_.spin(spin_left_ms());
@@ -64,6 +73,10 @@ class Perturbation {
   void strike() {
     if (fault_->kind == "kill") ::raise(SIGKILL);
     if (fault_->kind == "throw") throw std::runtime_error("planted fault: throw");
+    if (fault_->kind == "skip_collective" || fault_->kind == "other_length") {
+      if (!plant_) throw std::runtime_error("planted fault: " + fault_->kind + " needs a process group");
+      return plant_(fault_->kind);
+    }
     for (;;) ::pause();  // "stop": the rank goes on living and never returns
   }
 
@@ -71,6 +84,7 @@ class Perturbation {
   const CellPerturb plan_;
   torch::Tensor from_, to_, values_;
   std::optional<CellFault> fault_;
+  std::function<void(const std::string&)> plant_;
   double settled_ms_ = 0, spin_ms_ = 0;
   Clock::time_point step_began_;
 };
@@ -97,8 +111,13 @@ Json usage_since(const rusage& before) {
 
 class Loop {
  public:
-  Loop(StepProgram& program, const Cell& cell, DeviceRoom& room, Progress& progress, int rank)
-      : program_(program), cell_(cell), room_(room), progress_(progress), perturbation_(cell, room, rank) {
+  Loop(StepProgram& program, const Cell& cell, DeviceRoom& room, Progress& progress, int rank,
+       std::function<void(const std::string&)> plant)
+      : program_(program),
+        cell_(cell),
+        room_(room),
+        progress_(progress),
+        perturbation_(cell, room, rank, std::move(plant)) {
     out_.losses.reserve(static_cast<std::size_t>(cell.measure.losses));
   }
 
@@ -135,7 +154,7 @@ class Loop {
     }
     out_.step_ms.insert(out_.step_ms.end(), times.begin(), times.end());
     out_.measured_from = out_.step_ms.size();
-    if (cell_.perturb.step_percent > 0) plant_slowdown(times);
+    if (perturbation_.step_percent() > 0) plant_slowdown(times);
   }
 
   /// A share of the settled step: the median over the three blocks that settling is judged on.
@@ -145,7 +164,7 @@ class Loop {
     times.erase(times.begin(), times.end() - static_cast<std::ptrdiff_t>(settled_steps));
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>(settled_steps / 2);
     std::nth_element(times.begin(), middle, times.end());
-    perturbation_.set_spin(*middle, *middle * cell_.perturb.step_percent / 100);
+    perturbation_.set_spin(*middle, *middle * perturbation_.step_percent() / 100);
   }
 
   void measure() {
@@ -241,7 +260,7 @@ class Loop {
 
 LoopResult run_loop(StepProgram& program, const Cell& cell, DeviceRoom& room, Progress& progress, int rank,
                     const std::function<double(double)>& max_over_ranks, const LoopExtras& extras) {
-  Loop loop(program, cell, room, progress, rank);
+  Loop loop(program, cell, room, progress, rank, extras.plant);
   loop.first_step(extras.first);
   loop.warm_up(max_over_ranks);
   loop.measure();

@@ -2,6 +2,7 @@
 // The loop that every mode shares: first step, warm-up until settled, measured steps without host
 // synchronisation.
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "contract/cell.hpp"
@@ -31,11 +32,12 @@ struct LoopResult {
   std::optional<double> growth_mib_per_step;  ///< of allocated memory over the measured steps
 };
 
-/// What is looked at beside the measured steps, on the same program.
+/// What is done beside the measured steps, on the same program.
 struct LoopExtras {
-  StepProbe* first = nullptr;    ///< of the first step; nullptr: none
-  StepProbe* probe = nullptr;    ///< of a settled one; nullptr: none
-  TracedPass* traced = nullptr;  ///< nullptr: no traced pass
+  StepProbe* first = nullptr;                     ///< of the first step; nullptr: none
+  StepProbe* probe = nullptr;                     ///< of a settled one; nullptr: none
+  TracedPass* traced = nullptr;                   ///< nullptr: no traced pass
+  std::function<void(const std::string&)> plant;  ///< plants a fault of this rank's collectives
 };
 
 /// `max_over_ranks` agrees on decisions between ranks (the identity for one rank).

@@ -209,6 +209,13 @@ class CudaRoom final : public DeviceRoom {
     const auto reserved = allocator::getDeviceStats(index_).reserved_bytes[aggregate].current;
     return (static_cast<double>(total - free) - static_cast<double>(reserved)) / mib - *before_mib_;
   }
+  std::optional<double> free_mib() const override {
+    std::size_t free = 0, total = 0;
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess) return std::nullopt;
+    const auto stats = allocator::getDeviceStats(index_);
+    const auto cached = stats.reserved_bytes[aggregate].current - stats.allocated_bytes[aggregate].current;
+    return (static_cast<double>(free) + static_cast<double>(cached)) / mib;
+  }
   Json allocator_numbers() const override {
     const auto stats = allocator::getDeviceStats(index_);
     std::size_t free = 0, total = 0;

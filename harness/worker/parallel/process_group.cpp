@@ -1,8 +1,14 @@
 #include "worker/parallel/process_group.hpp"
 
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include <cstdlib>
+
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
-#include "worker/parallel/recording_backend.hpp"
+#include "worker/mpi/make_mpi_backend.hpp"
+#include "worker/parallel/last_collectives.hpp"
 
 namespace stepgauge::worker {
 namespace {
@@ -17,29 +23,78 @@ c10::intrusive_ptr<c10d::Store> connect(const RankEnvironment& environment) {
   return c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options);
 }
 
+/// Ranks of another suite or build would wait for each other, or measure two things as one. Rank 0 looks at all.
+void refuse_strangers(c10d::Store& store, const Cell& cell, int rank, int ranks) {
+  const auto document = std::hash<std::string>{}(dump_line(to_json(cell)));
+  const auto mine = fmt::format("cell {} (document {:016x}), worker {}, Torch {}", cell.hash, document,
+                                STEPGAUGE_VERSION, TORCH_VERSION);
+  store.set(fmt::format("build/{}", rank), mine);
+  std::string refusal;
+  if (rank == 0) {
+    for (int other = 1; other < ranks && refusal.empty(); ++other) {
+      const auto theirs = store.get_to_str(fmt::format("build/{}", other));
+      if (theirs != mine)
+        refusal = fmt::format("rank {} runs another suite or worker build: {}; rank 0: {}", other, theirs, mine);
+    }
+    store.set("refusal", refusal.empty() ? "none" : refusal);
+  } else if (const auto verdict = store.get_to_str("refusal"); verdict != "none") {
+    refusal = verdict;
+  }
+  if (!refusal.empty()) throw std::runtime_error(refusal);
+}
+
+/// Where ranks are made to differ on purpose, or the user asks for it as of PyTorch's own process groups.
+bool checks_agreement(const Cell& cell) {
+  const char* debug = std::getenv("TORCH_DISTRIBUTED_DEBUG");
+  const auto& fault = cell.perturb.fault;
+  return (fault && (fault->kind == "other_length" || fault->kind == "skip_collective")) ||
+         (debug != nullptr && std::string(debug) == "DETAIL");
+}
+
 }  // namespace
 
-RankGroup::RankGroup(const RankEnvironment& environment, DeviceRoom& room, TraceLog& log) : room_(room) {
-  store_ = connect(environment);
+RankGroup::RankGroup(const RankEnvironment& environment, const Cell& cell, DeviceRoom& room, TraceLog& log,
+                     CollectiveLog* collectives)
+    : room_(room), store_(connect(environment)) {
+  const int rank = environment.rank, ranks = environment.world_size;
+  refuse_strangers(*store_, cell, rank, ranks);
+  const bool mpi = cell.ddp.backend == "mpi";
+  const auto type = mpi ? c10d::ProcessGroup::BackendType::MPI : room.backend_type();
   const auto prefixed = c10::make_intrusive<c10d::PrefixStore>("group", store_);
-  const bool on_host = room.device().is_cpu();
   backend_ = c10::make_intrusive<RecordingBackend>(
-      room.make_backend(prefixed, environment.rank, environment.world_size), log, on_host);
-  group_ = c10::make_intrusive<c10d::ProcessGroup>(prefixed, environment.rank, environment.world_size);
-  group_->setBackend(room.device().type(), room.backend_type(), backend_);
-  group_->setDefaultBackend(room.backend_type());
-  if (max_over_ranks(environment.rank) != environment.world_size - 1) {
-    throw std::runtime_error("the first all-reduce gave a wrong result");
-  }
+      mpi ? make_mpi_backend(rank, ranks, checks_agreement(cell), library_) : room.make_backend(prefixed, rank, ranks),
+      log,
+      /*completion=*/room.device().is_cpu());
+  backend_->keep_log(collectives);
+  group_ = c10::make_intrusive<c10d::ProcessGroup>(prefixed, rank, ranks);
+  group_->setBackend(room.device().type(), type, backend_);
+  group_->setDefaultBackend(type);
+  if (max_over_ranks(rank) != ranks - 1) throw std::runtime_error("the first all-reduce gave a wrong result");
 }
 
 double RankGroup::max_over_ranks(double value) {
-  std::vector<torch::Tensor> tensors{
-      torch::full({1}, value, torch::TensorOptions().device(room_.device()).dtype(torch::kFloat32))};
+  return max_over_ranks(std::vector<double>{value}).front();
+}
+
+std::vector<double> RankGroup::max_over_ranks(const std::vector<double>& values) {
+  std::vector<torch::Tensor> tensors{torch::tensor(values, torch::kFloat64).to(room_.device())};
   c10d::AllreduceOptions options;
   options.reduceOp = c10d::ReduceOp::MAX;
   group_->allreduce(tensors, options)->wait();
-  return tensors[0].item<double>();
+  const auto host = tensors[0].cpu();
+  return {host.const_data_ptr<double>(), host.const_data_ptr<double>() + host.numel()};
+}
+
+void RankGroup::plant(const std::string& kind) {
+  backend_->plant(kind);
+}
+
+std::string RankGroup::compare_last_collectives() {
+  try {
+    return compare_through(*store_, backend_->last(), rank(), size());
+  } catch (const std::exception&) {  // the store went with rank 0
+    return "";
+  }
 }
 
 void RankGroup::shutdown() {

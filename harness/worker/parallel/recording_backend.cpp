@@ -2,7 +2,12 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <algorithm>
 #include <cstring>
+#include <stdexcept>
+
+#include "worker/parallel/collective_log.hpp"
+#include "worker/parallel/element_types.hpp"
 
 namespace stepgauge::worker {
 namespace {
@@ -18,14 +23,68 @@ bool holds_gradients(const char* kind, const std::vector<at::Tensor>& tensors) {
   return std::strcmp(kind, "all_reduce") == 0 && !tensors.empty() && tensors.front().is_floating_point();
 }
 
+/// FNV-1a over the sizes of all tensors.
+std::uint64_t hash_of_sizes(const std::vector<at::Tensor>& tensors) {
+  std::uint64_t hash = 14695981039346656037U;
+  const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211U; };
+  for (const auto& tensor : tensors) {
+    mix(static_cast<std::uint64_t>(tensor.dim()) + (std::uint64_t{1} << 32));
+    for (const auto size : tensor.sizes()) mix(static_cast<std::uint64_t>(size));
+  }
+  return tensors.empty() ? 0 : std::max<std::uint64_t>(hash, 1);
+}
+
+CollectiveShape shape_of(const char* kind, const std::vector<at::Tensor>& tensors) {
+  CollectiveShape out;
+  out.kind = kind;
+  if (!tensors.empty()) out.dtype = type_name(tensors.front().scalar_type());
+  out.bytes = total_bytes(tensors);
+  for (const auto& tensor : tensors) out.count += tensor.numel();
+  out.hash = hash_of_sizes(tensors);
+  return out;
+}
+
+c10::intrusive_ptr<c10d::Work> done_at_once(const std::vector<at::Tensor>& tensors) {
+  auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+  future->markCompleted(c10::IValue(tensors));
+  return c10d::Work::create_from_future(future);
+}
+
 }  // namespace
 
 RecordingBackend::RecordingBackend(c10::intrusive_ptr<c10d::Backend> inner, TraceLog& log, bool completion)
     : Backend(inner->getRank(), inner->getSize()), inner_(std::move(inner)), log_(log), completion_(completion) {}
 
+void RecordingBackend::plant(const std::string& fault) {
+  if (fault != "skip_collective" && fault != "other_length")
+    throw std::runtime_error("no fault of collectives: " + fault);
+  fault_ = fault == "skip_collective" ? Fault::skip_collective : Fault::other_length;
+}
+
+bool RecordingBackend::strikes(Fault fault) {
+  return fault_.compare_exchange_strong(fault, Fault::none);
+}
+
+template <typename Call>
+c10::intrusive_ptr<c10d::Work> RecordingBackend::logged(const char* kind, const std::vector<at::Tensor>& tensors,
+                                                        Call&& call) {
+  last_.add(kind, total_bytes(tensors));
+  if (collectives_ == nullptr || collectives_->paused()) return call();
+  auto* log = collectives_;
+  const auto sequence = log->enter(shape_of(kind, tensors));
+  auto work = call();
+  if (completion_ && work)
+    work->getFuture()->addCallback([log, sequence](c10::ivalue::Future& future) {
+      if (!future.hasError()) log->end(sequence);
+    });
+  return work;
+}
+
 template <typename Call>
 c10::intrusive_ptr<c10d::Work> RecordingBackend::record(const char* kind, const std::vector<at::Tensor>& tensors,
-                                                        Call&& call) {
+                                                        Call&& make) {
+  if (strikes(Fault::skip_collective)) return done_at_once(tensors);
+  const auto call = [&] { return logged(kind, tensors, make); };
   if (!log_.recording()) return call();
   const auto index = log_.begin_collective(kind, total_bytes(tensors), holds_gradients(kind, tensors));
   auto work = call();
@@ -44,6 +103,10 @@ c10::intrusive_ptr<c10d::Work> RecordingBackend::broadcast(std::vector<at::Tenso
 
 c10::intrusive_ptr<c10d::Work> RecordingBackend::allreduce(std::vector<at::Tensor>& tensors,
                                                            const c10d::AllreduceOptions& options) {
+  if (strikes(Fault::other_length)) {
+    std::vector<at::Tensor> twice{at::cat({tensors.front().flatten(), tensors.front().flatten()})};
+    return record("all_reduce", twice, [&] { return inner_->allreduce(twice, options); });
+  }
   return record("all_reduce", tensors, [&] { return inner_->allreduce(tensors, options); });
 }
 
@@ -71,6 +134,14 @@ c10::intrusive_ptr<c10d::Work> RecordingBackend::_allgather_base(at::Tensor& out
 c10::intrusive_ptr<c10d::Work> RecordingBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                                                       const c10d::ReduceScatterOptions& options) {
   return record("reduce_scatter", {input}, [&] { return inner_->_reduce_scatter_base(output, input, options); });
+}
+
+c10::intrusive_ptr<c10d::Work> RecordingBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
+                                                               std::vector<std::int64_t>& output_sizes,
+                                                               std::vector<std::int64_t>& input_sizes,
+                                                               const c10d::AllToAllOptions& options) {
+  return record("all_to_all", {input},
+                [&] { return inner_->alltoall_base(output, input, output_sizes, input_sizes, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> RecordingBackend::barrier(const c10d::BarrierOptions& options) {
