@@ -318,7 +318,7 @@ class Summary {
     const auto copy = [&](const RankRecord& rank, const char* key) {
       if (const auto found = rank.detail.find(key); found != rank.detail.end()) detail[key] = *found;
     };
-    for (const char* key : {"compile", "checkpoint", "ir_census", "parity"}) copy(facts_.ranks.front(), key);
+    for (const char* key : {"compile", "checkpoint", "communication", "ir_census", "parity"}) copy(facts_.ranks.front(), key);
     if (const auto* worst = worst_parity(facts_.ranks)) copy(*worst, "parity");
   }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "worker/device.hpp"
+#include "worker/parallel/ideal.hpp"
 #include "worker/parallel/process_group.hpp"
 #include "worker/parity/parity.hpp"
 #include "worker/rank_environment.hpp"
@@ -106,6 +107,7 @@ class Rank {
     note_outside_memory();
     if (environment_.world_size > 1) {
       phases_.begin("rendezvous");
+      if (cell_.ddp.overlap == "high_priority_stream") room_->prefer_high_priority();
       group_ = std::make_unique<RankGroup>(environment_, *room_, log_);
       phases_.end();
       note_outside_memory();
@@ -144,7 +146,8 @@ class Rank {
     TracedPass traced(log_, *room_);
     const bool tracing = environment_.trace_path && cell_.measure.trace_steps > 0;
     const auto loop = run_loop(*program_, cell_, *room_, progress_, environment_.rank, agree,
-                               {tracing ? &first : nullptr, tracing ? &probe : nullptr, tracing ? &traced : nullptr});
+                               {tracing ? &first : nullptr, tracing ? &probe : nullptr, tracing ? &traced : nullptr,
+                                group_ ? [this] { return group_->traffic(); } : std::function<TrafficByKind()>()});
     if (loop.outside_mib) outside_after_["steps"] = *loop.outside_mib;
     progress_.phase("finish");
     record_.step_ms = loop.step_ms;
@@ -154,11 +157,13 @@ class Rank {
     record_.memory_steady = loop.steady_peaks;
     record_.outside_mib = loop.outside_mib;
     record_.memory_method = room_->memory_method();
-    record_.work_per_step = static_cast<double>(workload_->work_per_step(cell_.batch));
+    const int micro_steps = accumulation_steps(cell_.ddp.overlap);
+    record_.work_per_step = static_cast<double>(workload_->work_per_step(cell_.batch) * micro_steps);
     record_.work_unit = workload_->work_unit();
     const auto flops = workload_->flops(cell_.batch);
-    record_.flops_per_step = flops.per_step;
+    record_.flops_per_step = flops.per_step * micro_steps;
     record_.flops_formula = flops.formula;
+    if (micro_steps > 1) record_.flops_formula += fmt::format(", x {} micro-steps", micro_steps);
     keep_peak_rate();
     keep_losses(loop);
     double device_ms = 0;
@@ -173,10 +178,22 @@ class Rank {
     if (!report.is_null()) record_.detail["compile"] = report;
     if (tracing) keep_inside(first, probe, traced, loop);
     if (history_kept_) write_text_file(*environment_.memory_history_path, room_->memory_history());
+    keep_communication(loop);
     keep_mode();
     verify();
     program_.reset();  // before the group: a communicator waits for the graphs that captured it
     if (group_) group_->shutdown();
+  }
+
+  /// How gradients were reduced, and what the limit would be.
+  void keep_communication(const LoopResult& loop) {
+    if (!group_) return;
+    auto out = communication_json(cell_.ddp, *program_, loop);
+    if (cell_.measure.allreduce_sweep && record_.status == Status::ok) {
+      progress_.phase("probe");
+      out["ideal"] = measure_ideal(*program_, *room_, *group_, loop);
+    }
+    record_.detail["communication"] = out;
   }
 
   /// What checkpointing did and what the mode leaves behind.

@@ -2,8 +2,6 @@
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
-#include "worker/parallel/recording_backend.hpp"
-
 namespace stepgauge::worker {
 namespace {
 
@@ -19,18 +17,26 @@ c10::intrusive_ptr<c10d::Store> connect(const RankEnvironment& environment) {
 
 }  // namespace
 
-RankGroup::RankGroup(const RankEnvironment& environment, DeviceRoom& room, TraceLog& log) : room_(room) {
-  store_ = connect(environment);
+RankGroup::RankGroup(const RankEnvironment& environment, DeviceRoom& room, TraceLog& log)
+    : room_(room), store_(connect(environment)) {
   const auto prefixed = c10::make_intrusive<c10d::PrefixStore>("group", store_);
-  const bool on_host = room.device().is_cpu();
-  backend_ = c10::make_intrusive<RecordingBackend>(
-      room.make_backend(prefixed, environment.rank, environment.world_size), log, on_host);
-  group_ = c10::make_intrusive<c10d::ProcessGroup>(prefixed, environment.rank, environment.world_size);
-  group_->setBackend(room.device().type(), room.backend_type(), backend_);
-  group_->setDefaultBackend(room.backend_type());
-  if (max_over_ranks(environment.rank) != environment.world_size - 1) {
-    throw std::runtime_error("the first all-reduce gave a wrong result");
-  }
+  open(prefixed, room.make_backend(prefixed, environment.rank, environment.world_size), log);
+}
+
+RankGroup::RankGroup(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<c10d::Backend> backend, DeviceRoom& room,
+                     TraceLog& log)
+    : room_(room), store_(std::move(store)) {
+  open(store_, std::move(backend), log);
+}
+
+void RankGroup::open(const c10::intrusive_ptr<c10d::Store>& store, c10::intrusive_ptr<c10d::Backend> backend,
+                     TraceLog& log) {
+  const int rank = backend->getRank(), ranks = backend->getSize();
+  backend_ = c10::make_intrusive<RecordingBackend>(std::move(backend), log, /*completion=*/room_.device().is_cpu());
+  group_ = c10::make_intrusive<c10d::ProcessGroup>(store, rank, ranks);
+  group_->setBackend(room_.device().type(), room_.backend_type(), backend_);
+  group_->setDefaultBackend(room_.backend_type());
+  if (max_over_ranks(rank) != ranks - 1) throw std::runtime_error("the first all-reduce gave a wrong result");
 }
 
 double RankGroup::max_over_ranks(double value) {

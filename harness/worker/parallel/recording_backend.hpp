@@ -1,8 +1,9 @@
 #pragma once
-// A backend that hands everything to another one and, while a trace is taken, records each collective: kind, bytes,
-// order, the call and (where the backend tells) the completion.
+// A backend that hands everything to another one, counts what it is handed and, while a trace is taken, records each
+// collective: kind, bytes, order, the call and (where the backend tells) the completion.
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "worker/parallel/traffic.hpp"
 #include "worker/trace/trace_log.hpp"
 
 namespace stepgauge::worker {
@@ -39,12 +40,15 @@ class RecordingBackend final : public c10d::Backend {
   void abort() override { inner_->abort(); }
   void shutdown() override { inner_->shutdown(); }
 
+  const TrafficCounter& traffic() const { return traffic_; }
+
  private:
   template <typename Call>
-  c10::intrusive_ptr<c10d::Work> record(const char* kind, const std::vector<at::Tensor>& tensors, Call&& call);
+  c10::intrusive_ptr<c10d::Work> record(TrafficCounter::Kind kind, const std::vector<at::Tensor>& tensors, Call&& call);
 
   c10::intrusive_ptr<c10d::Backend> inner_;
   TraceLog& log_;
+  TrafficCounter traffic_;
   bool completion_;
 };
 
