@@ -61,7 +61,8 @@ c10::intrusive_ptr<c10d::Work> start_mean(const Group& group, torch::Tensor& ten
 }
 
 c10::intrusive_ptr<c10d::Work> start_all_gather(const Group& group, torch::Tensor& out, torch::Tensor& row) {
-  return group->_allgather_base(out, row, c10d::AllgatherOptions());
+  auto flat = out.view({-1});  // gloo wants as many dimensions as the row has
+  return group->_allgather_base(flat, row, c10d::AllgatherOptions());
 }
 
 std::vector<torch::Tensor> parameter_views(const torch::Tensor& flat, const std::vector<torch::Tensor>& parameters) {
