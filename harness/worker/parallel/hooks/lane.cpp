@@ -4,11 +4,14 @@
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "worker/trace/step_probe.hpp"
+
 namespace stepgauge::worker {
 namespace {
 
 void complete(const HookFuture& done, const std::function<torch::Tensor()>& work) {
   const torch::NoGradGuard no_grad;
+  const NotTheModels not_the_models;
   try {
     done->markCompleted(work());
   } catch (...) {
