@@ -178,8 +178,8 @@ class Rank {
     if (!report.is_null()) record_.detail["compile"] = report;
     if (tracing) keep_inside(first, probe, traced, loop);
     if (history_kept_) write_text_file(*environment_.memory_history_path, room_->memory_history());
-    keep_communication(loop);
     keep_mode();
+    keep_communication(loop);  // behind what graphs hold: without reduction a step is another graph
     verify();
     program_.reset();  // before the group: a communicator waits for the graphs that captured it
     if (group_) group_->shutdown();

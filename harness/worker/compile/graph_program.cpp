@@ -68,7 +68,13 @@ void GraphProgram::set_marks(StepMarks* marks) {
 bool GraphProgram::set_reduction(bool on) {
   if (!EagerProgram::set_reduction(on)) return false;
   reduces_ = on;
-  if (!on && unreduced_.graph == nullptr) unreduced_ = capture();
+  if (on || unreduced_.graph != nullptr) return true;
+  // A capture leaves the parameters with gradients of its own; those that a replay of the other graph writes are kept.
+  std::vector<torch::Tensor> gradients;
+  for (const auto& [name, parameter] : parameters()) gradients.push_back(parameter.grad());
+  unreduced_ = capture();
+  std::size_t next = 0;
+  for (auto& [name, parameter] : parameters()) parameter.mutable_grad() = gradients[next++];
   return true;
 }
 

@@ -27,6 +27,12 @@ HookFuture make_hook_future(torch::Device device) {
   return c10::make_intrusive<c10::ivalue::Future>(c10::TensorType::get(), std::move(devices));
 }
 
+HookLane::HookLane(torch::Device device) : device_(device) {
+  if (device.is_cpu()) return;
+  const c10::impl::VirtualGuardImpl pool(device.type());
+  for (int i = 0; i < 2; ++i) streams_.push_back(pool.getStreamFromGlobalPool(device, /*isHighPriority=*/false));
+}
+
 HookLane::~HookLane() {
   {
     const std::lock_guard lock(mutex_);
@@ -39,10 +45,9 @@ HookLane::~HookLane() {
 HookFuture HookLane::run(std::function<torch::Tensor()> work) {
   auto done = make_hook_future(device_);
   if (!device_.is_cpu()) {
-    const c10::impl::VirtualGuardImpl streams(device_.type());
-    const auto side = streams.getStreamFromGlobalPool(device_, /*isHighPriority=*/false);
+    const auto side = streams_[next_++ % streams_.size()];
     c10::Event submitted(device_.type());
-    submitted.record(streams.getStream(device_));
+    submitted.record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
     submitted.block(side);
     const c10::StreamGuard on_side(side);
     complete(done, work);

@@ -13,12 +13,13 @@
 
 namespace stepgauge::worker {
 
-/// On a device `work` is submitted at once, to a stream of its own behind what the current stream has by now; waiting
-/// for a collective there is a dependency of that stream alone, so that all of it can be captured. On a CPU one thread
-/// runs the work in the order in which it came: collectives are started in the same order on every rank.
+/// On a device `work` is submitted at once, to one of two streams in turn, behind what the current stream has by now;
+/// waiting for a collective there is a dependency of that stream alone, so that all of it can be captured. The streams
+/// stay the same, so that the allocator and the libraries have what they need of them before a capture. On a CPU one
+/// thread runs the work in the order in which it came: collectives are started in the same order on every rank.
 class HookLane {
  public:
-  explicit HookLane(torch::Device device) : device_(device) {}
+  explicit HookLane(torch::Device device);
   ~HookLane();
   HookLane(const HookLane&) = delete;
   HookLane& operator=(const HookLane&) = delete;
@@ -34,6 +35,8 @@ class HookLane {
   void serve();
 
   torch::Device device_;
+  std::vector<c10::Stream> streams_;  ///< of a device
+  std::size_t next_ = 0;
   std::thread thread_;  ///< started by the first work of a CPU
   std::mutex mutex_;
   std::condition_variable changed_;
