@@ -30,6 +30,21 @@ std::string refused_on_cpu(const Cell& cell) {
   return "";
 }
 
+/// What a hook cannot be used with.
+std::string refused_hook(const Cell& cell) {
+  const auto& hook = cell.ddp.hook;
+  const bool half_gradients = cell.precision == "bf16_pure" || is_fp8(cell.precision);
+  if (half_gradients && (hook == "bf16" || hook == "fp16"))
+    return fmt::format("gradients of {} are bf16 already: hook {} would compress nothing", cell.precision, hook);
+  const bool several_collectives = hook == "fp8" || is_top_k(hook) || hook == "power_sgd";
+  if (several_collectives && cell.ddp.find_unused && cell.device == "cpu")
+    return fmt::format(
+        "with find_unused the Reducer has a collective of its own among those of hook {}; on a CPU their order is not "
+        "the same on every rank",
+        hook);
+  return "";
+}
+
 /// What the mode or precision rules out of the ways to reduce gradients.
 std::string refused_communication(const Cell& cell) {
   const auto& ddp = cell.ddp;
@@ -43,9 +58,13 @@ std::string refused_communication(const Cell& cell) {
   if (accumulation_steps(ddp.overlap) > 1 && ddp.static_graph)
     return "a static graph reduces in every backward pass; ddp_no_sync_K leaves some out";
   const bool replayed = is_cuda_graph_mode(cell.compile);
+  if (replayed && ddp.overlap == "none")
+    return "overlap none waits for the device on the host, which a CUDA graph cannot: use reduce_last";
   if (replayed && ddp.overlap == "optimizer_in_hook" && cell.compile != "cuda_graph")
     return "optimizer_in_hook has no optimizer step outside the graph: use cuda_graph";
-  return "";
+  if (ddp.overlap == "optimizer_in_hook" && cell.perturb.wrong == "skip_backward")
+    return "perturb.wrong: skip_backward leaves the optimizer's step, which optimizer_in_hook has in the backward pass";
+  return refused_hook(cell);
 }
 
 }  // namespace

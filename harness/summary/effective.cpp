@@ -106,10 +106,12 @@ Setting judge_buckets(const Cell& cell, const std::vector<RankRecord>& ranks,
   for (const auto one : bytes) sum += one;
   out.set = fmt::format("{} buckets, {} bytes a step", bytes.size(), sum);
   const auto steps = static_cast<std::int64_t>(timelines.front().steps.size());
+  const bool hooked = !cell.ddp.hook.empty();
   std::int64_t seen = 0, seen_bytes = 0;
   for (const auto& collective : timelines.front().collectives) {
     const auto at = collective.host.begin;
-    if (collective.bucket < 0 || timelines.front().phases.empty()) continue;
+    const bool counts = hooked ? collective.bytes > 0 : collective.bucket >= 0;
+    if (!counts || timelines.front().phases.empty()) continue;
     if (at < timelines.front().phases.front().time.begin) continue;  // steps before the marks
     ++seen;
     seen_bytes += collective.bytes;
@@ -117,6 +119,7 @@ Setting judge_buckets(const Cell& cell, const std::vector<RankRecord>& ranks,
   if (seen == 0) return out;
   out.used = fmt::format("{:g} collectives, {:g} bytes a step", static_cast<double>(seen) / static_cast<double>(steps),
                          static_cast<double>(seen_bytes) / static_cast<double>(steps));
+  if (hooked) return out;  // the collectives are the hook's own
   out.ineffective = seen != steps * static_cast<std::int64_t>(bytes.size()) || seen_bytes != steps * sum;
   return out;
 }

@@ -125,7 +125,8 @@ class CpuRoom final : public DeviceRoom {
                                                  int size) override {
     return make_gloo_backend(store, rank, size);
   }
-  c10d::ProcessGroup::BackendType backend_type() const override { return c10d::ProcessGroup::BackendType::GLOO; }
+  /// Not GLOO: of that type, Torch's DDP logger takes any backend for a ProcessGroupGloo and reads what ours is not.
+  c10d::ProcessGroup::BackendType backend_type() const override { return c10d::ProcessGroup::BackendType::CUSTOM; }
 
   Json describe() const override {
     Json out{{"kind", "cpu"}, {"threads", at::get_num_threads()}};

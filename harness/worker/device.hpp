@@ -100,6 +100,8 @@ class DeviceRoom {
   /// slowdown.
   virtual void spin(double ms) = 0;
 
+  /// From now on make_backend() makes one whose collectives run on a stream of high priority.
+  virtual void prefer_high_priority() { throw UnsupportedCell("this device has no streams of high priority"); }
   /// NCCL or gloo over `store`.
   virtual c10::intrusive_ptr<c10d::Backend> make_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                                          int size) = 0;

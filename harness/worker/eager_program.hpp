@@ -22,6 +22,9 @@ class EagerProgram : public StepProgram {
   NamedTensors parameters() const override { return training_.parameters(); }
   Json settings() const override { return training_.settings(); }
   std::vector<std::int64_t> bucket_bytes() const override { return training_.bucket_bytes(); }
+  std::int64_t hook_state_bytes() const override { return training_.hook_state_bytes(); }
+  bool set_reduction(bool on) override { return training_.set_reduction(on); }
+  void reduce_alone() override { training_.reduce_alone(); }
   std::size_t blocks() const override { return training_.model().blocks(); }
   std::optional<std::int64_t> recomputed_blocks() const override {
     return training_.model().recomputation().recomputed();

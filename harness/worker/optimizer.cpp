@@ -14,16 +14,13 @@ class FusedSgd final : public FusedOptimizer {
       for (const auto& parameter : group.parameters) group.first.push_back(torch::empty_like(parameter));
     }
   }
-  void step(LossScaler* scaler) override {
-    const torch::NoGradGuard no_grad;
-    for (auto& group : groups_) {
-      const auto [scale, found] = prepare(group, scaler);
-      at::_fused_sgd_(group.parameters, group.gradients, group.first, options_.weight_decay, options_.momentum,
-                      options_.lr, 0.0, false, false, first_, scale, found);
-    }
-    first_ = false;
-    if (scaler != nullptr) scaler->update();
+
+ protected:
+  void update(Group& group, const Scaling& scaling) override {
+    at::_fused_sgd_(group.parameters, group.gradients, group.first, options_.weight_decay, options_.momentum,
+                    options_.lr, 0.0, false, false, first_, scaling.factor, scaling.found_inf);
   }
+  void end_step() override { first_ = false; }
 
  private:
   CellOptimizer options_;
@@ -42,16 +39,14 @@ class FusedAdamW final : public FusedOptimizer {
       }
     }
   }
-  void step(LossScaler* scaler) override {
-    const torch::NoGradGuard no_grad;
-    for (auto& group : groups_) {
-      const auto [scale, found] = prepare(group, scaler);
-      at::_foreach_add_(group.steps, 1);
-      at::_fused_adamw_(group.parameters, group.gradients, group.first, group.second, {}, group.steps, options_.lr, 0.9,
-                        0.999, options_.weight_decay, 1e-8, false, false, scale, found);
-      if (found) at::_foreach_sub_(group.steps, std::vector<torch::Tensor>(group.steps.size(), *found));
-    }
-    if (scaler != nullptr) scaler->update();
+
+ protected:
+  void update(Group& group, const Scaling& scaling) override {
+    const auto& found = scaling.found_inf;
+    at::_foreach_add_(group.steps, 1);
+    at::_fused_adamw_(group.parameters, group.gradients, group.first, group.second, {}, group.steps, options_.lr, 0.9,
+                      0.999, options_.weight_decay, 1e-8, false, false, scaling.factor, found);
+    if (found) at::_foreach_sub_(group.steps, std::vector<torch::Tensor>(group.steps.size(), *found));
   }
 
  private:
@@ -67,6 +62,8 @@ FusedOptimizer::FusedOptimizer(const std::vector<torch::Tensor>& parameters) {
       return g.parameters.front().scalar_type() == parameter.scalar_type();
     });
     if (group == groups_.end()) group = groups_.emplace(groups_.end());
+    places_[parameter.unsafeGetTensorImpl()] = {static_cast<std::size_t>(group - groups_.begin()),
+                                                group->parameters.size(), 0};
     group->parameters.push_back(parameter);
   }
 }
@@ -80,11 +77,47 @@ void FusedOptimizer::gather(Group& group) {
   }
 }
 
-FusedOptimizer::Scaling FusedOptimizer::prepare(Group& group, LossScaler* scaler) {
-  gather(group);
-  if (scaler == nullptr) return {};
-  scaler->inspect(group.gradients);
-  return {scaler->factor(), scaler->found_inf()};
+void FusedOptimizer::step(LossScaler* scaler) {
+  const torch::NoGradGuard no_grad;
+  for (auto& group : groups_) {
+    gather(group);
+    Scaling scaling;
+    if (scaler != nullptr) {
+      scaler->inspect(group.gradients);
+      scaling = {scaler->factor(), scaler->found_inf()};
+    }
+    update(group, scaling);
+  }
+  end_step();
+  if (scaler != nullptr) scaler->update();
+}
+
+void FusedOptimizer::step_part(const std::vector<torch::Tensor>& parameters,
+                               const std::vector<torch::Tensor>& gradients) {
+  const torch::NoGradGuard no_grad;
+  const std::lock_guard lock(parts_);
+  Group part{parameters, gradients, {}, {}, {}};
+  for (const auto& parameter : parameters) {
+    auto& place = places_.at(parameter.unsafeGetTensorImpl());
+    const auto& group = groups_[place.group];
+    ++place.updates;
+    if (!group.first.empty()) part.first.push_back(group.first[place.index]);
+    if (!group.second.empty()) part.second.push_back(group.second[place.index]);
+    if (!group.steps.empty()) part.steps.push_back(group.steps[place.index]);
+  }
+  update(part, {});
+}
+
+void FusedOptimizer::finish_parts() {
+  const std::lock_guard lock(parts_);
+  for (auto& [parameter, place] : places_) {
+    if (place.updates != 1)
+      throw std::runtime_error("the optimizer in the hook updated a parameter of shape " +
+                               c10::str(parameter->sizes()) + " " + std::to_string(place.updates) +
+                               " times in a step, expected once");
+    place.updates = 0;
+  }
+  end_step();
 }
 
 void FusedOptimizer::clear_gradients() {

@@ -4,7 +4,9 @@
 #include <torch/torch.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "contract/cell.hpp"
@@ -17,7 +19,12 @@ class FusedOptimizer {
   virtual ~FusedOptimizer() = default;
   /// One update from the parameters' gradients; with a scaler it unscales, and does nothing where it found an
   /// infinity.
-  virtual void step(LossScaler* scaler) = 0;
+  void step(LossScaler* scaler);
+  /// The update of some parameters, all of one type, from `gradients`; from any thread. All parts of a step together,
+  /// ended by finish_parts(), are step() without a scaler, bit for bit.
+  void step_part(const std::vector<torch::Tensor>& parameters, const std::vector<torch::Tensor>& gradients);
+  /// Ends a step made of parts; throws when a parameter was not updated exactly once.
+  void finish_parts();
   void clear_gradients();
   /// As before the first step, in place.
   void restart();
@@ -28,17 +35,28 @@ class FusedOptimizer {
     std::vector<torch::Tensor> parameters, gradients, first, second, steps;
   };
   explicit FusedOptimizer(const std::vector<torch::Tensor>& parameters);
-  /// Collects the gradients; throws when a parameter has none (the loss does not reach it).
-  void gather(Group& group);
 
   /// What a fused kernel takes of a loss scaler: nothing without one.
   struct Scaling {
     std::optional<at::Tensor> factor, found_inf;
   };
-  /// gather(), then the scaler's look at the gradients.
-  Scaling prepare(Group& group, LossScaler* scaler);
+  /// The update of the group's parameters from its gradients.
+  virtual void update(Group& group, const Scaling& scaling) = 0;
+  /// Every parameter has been updated.
+  virtual void end_step() {}
 
   std::vector<Group> groups_;
+
+ private:
+  /// Collects the gradients; throws when a parameter has none (the loss does not reach it).
+  static void gather(Group& group);
+
+  struct Place {
+    std::size_t group = 0, index = 0;
+    int updates = 0;  ///< by parts, in this step
+  };
+  std::unordered_map<const c10::TensorImpl*, Place> places_;
+  std::mutex parts_;
 };
 
 /// "sgd" (momentum, L2) or "adamw" (betas 0.9, 0.999; eps 1e-8; decoupled decay), PyTorch's defaults

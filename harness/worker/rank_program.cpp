@@ -10,6 +10,7 @@
 
 #include "worker/device.hpp"
 #include "worker/parallel/collective_log.hpp"
+#include "worker/parallel/ideal.hpp"
 #include "worker/parallel/process_group.hpp"
 #include "worker/parallel/replay.hpp"
 #include "worker/parallel/sweep.hpp"
@@ -117,6 +118,7 @@ class Rank {
     if (environment_.world_size > 1) {
       phases_.begin("rendezvous");
       if (cell_.measure.collective_log) keep_collectives();
+      if (cell_.ddp.overlap == "high_priority_stream") room_->prefer_high_priority();
       group_ = std::make_unique<RankGroup>(environment_, cell_, *room_, log_, collectives_.get());
       phases_.end();
       note_outside_memory();
@@ -176,6 +178,7 @@ class Rank {
     const bool tracing = environment_.trace_path && cell_.measure.trace_steps > 0;
     const auto loop = run_loop(*program_, cell_, *room_, progress_, environment_.rank, agree,
                                {tracing ? &first : nullptr, tracing ? &probe : nullptr, tracing ? &traced : nullptr,
+                                group_ ? [this] { return group_->traffic(); } : std::function<TrafficByKind()>(),
                                 group_ ? [this](const std::string& fault) { group_->plant(fault); }
                                        : std::function<void(const std::string&)>()});
     if (loop.outside_mib) outside_after_["steps"] = *loop.outside_mib;
@@ -187,11 +190,13 @@ class Rank {
     record_.memory_steady = loop.steady_peaks;
     record_.outside_mib = loop.outside_mib;
     record_.memory_method = room_->memory_method();
-    record_.work_per_step = static_cast<double>(workload_->work_per_step(cell_.batch));
+    const int micro_steps = accumulation_steps(cell_.ddp.overlap);
+    record_.work_per_step = static_cast<double>(workload_->work_per_step(cell_.batch) * micro_steps);
     record_.work_unit = workload_->work_unit();
     const auto flops = workload_->flops(cell_.batch);
-    record_.flops_per_step = flops.per_step;
+    record_.flops_per_step = flops.per_step * micro_steps;
     record_.flops_formula = flops.formula;
+    if (micro_steps > 1) record_.flops_formula += fmt::format(", x {} micro-steps", micro_steps);
     keep_peak_rate();
     keep_losses(loop);
     double device_ms = 0;
@@ -208,6 +213,7 @@ class Rank {
     if (history_kept_) write_text_file(*environment_.memory_history_path, room_->memory_history());
     if (group_ && cell_.measure.allreduce_sweep) sweep();
     keep_mode();
+    keep_communication(loop);  // behind what graphs hold: without reduction a step is another graph
     verify();
     program_.reset();  // before the group: a communicator waits for the graphs that captured it
     if (group_) group_->shutdown();
@@ -229,6 +235,17 @@ class Rank {
         record_.reason = odd + "; " + record_.reason;
     }
     if (collectives_ && !collectives_->problem().empty()) record_.detail["notes"].push_back(collectives_->problem());
+  }
+
+  /// How gradients were reduced, and what the limit would be.
+  void keep_communication(const LoopResult& loop) {
+    if (!group_) return;
+    auto out = communication_json(cell_.ddp, *program_, loop);
+    if (cell_.measure.allreduce_sweep && record_.status == Status::ok) {
+      progress_.phase("probe");
+      out["ideal"] = measure_ideal(*program_, *room_, *group_, loop);
+    }
+    record_.detail["communication"].update(out);
   }
 
   /// What checkpointing did and what the mode leaves behind.

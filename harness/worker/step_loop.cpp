@@ -167,15 +167,17 @@ class Loop {
     perturbation_.set_spin(*middle, *middle * perturbation_.step_percent() / 100);
   }
 
-  void measure() {
+  void measure(const std::function<TrafficByKind()>& traffic) {
     program_.end_of_warmup();
     progress_.phase("measure");
     room_.reset_peaks();
     const auto memory_before = room_.current_memory().allocated_mib;
+    const auto traffic_before = traffic ? traffic() : TrafficByKind();
     const auto usage_before = process_usage();
     const auto start = Clock::now();
     const auto taken = timed_steps(static_cast<std::size_t>(cell_.measure.steps));
     out_.measured_wall_s = seconds_since(start);
+    if (traffic) out_.traffic = traffic() - traffic_before;
     out_.last_loss = latest_loss_.clone();
     out_.steady_peaks = room_.peaks();
     out_.usage = usage_since(usage_before);
@@ -258,12 +260,25 @@ class Loop {
 
 }  // namespace
 
+std::vector<double> timed_ms(DeviceRoom& room, std::size_t count, const std::function<void()>& work) {
+  const auto clock = room.make_clock(count + 1);
+  clock->mark(0);
+  for (std::size_t i = 0; i < count; ++i) {
+    work();
+    clock->mark(i + 1);
+  }
+  clock->drain(count, [](std::size_t) {});
+  std::vector<double> out(count);
+  for (std::size_t i = 0; i < count; ++i) out[i] = clock->elapsed_ms(i);
+  return out;
+}
+
 LoopResult run_loop(StepProgram& program, const Cell& cell, DeviceRoom& room, Progress& progress, int rank,
                     const std::function<double(double)>& max_over_ranks, const LoopExtras& extras) {
   Loop loop(program, cell, room, progress, rank, extras.plant);
   loop.first_step(extras.first);
   loop.warm_up(max_over_ranks);
-  loop.measure();
+  loop.measure(extras.traffic);
   if (extras.probe != nullptr) loop.probe(*extras.probe);
   if (extras.traced != nullptr) loop.trace(*extras.traced);
   return loop.result();

@@ -27,6 +27,7 @@ struct LoopResult {
   std::vector<torch::Tensor> losses;  ///< of the first cell.measure.losses steps, on the device
   torch::Tensor last_loss;            ///< of the last measured step
   MemoryPeaks first_step_peaks, steady_peaks;
+  TrafficByKind traffic;                      ///< handed to collectives over the measured steps
   Json usage = Json::object();                ///< what the measured steps cost the process: switches, faults, CPU time
   std::optional<double> outside_mib;          ///< behind the measured steps: tracers take device memory of their own
   std::optional<double> growth_mib_per_step;  ///< of allocated memory over the measured steps
@@ -34,11 +35,15 @@ struct LoopResult {
 
 /// What is done beside the measured steps, on the same program.
 struct LoopExtras {
-  StepProbe* first = nullptr;                     ///< of the first step; nullptr: none
-  StepProbe* probe = nullptr;                     ///< of a settled one; nullptr: none
-  TracedPass* traced = nullptr;                   ///< nullptr: no traced pass
-  std::function<void(const std::string&)> plant;  ///< plants a fault of this rank's collectives
+  StepProbe* first = nullptr;                       ///< of the first step; nullptr: none
+  StepProbe* probe = nullptr;                       ///< of a settled one; nullptr: none
+  TracedPass* traced = nullptr;                     ///< nullptr: no traced pass
+  std::function<TrafficByKind()> traffic{};         ///< what was handed to collectives so far; empty: not looked at
+  std::function<void(const std::string&)> plant{};  ///< plants a fault of this rank's collectives
 };
+
+/// Milliseconds of `count` calls of `work`, which submits only, by the device's clock (host clock on CPU).
+std::vector<double> timed_ms(DeviceRoom& room, std::size_t count, const std::function<void()>& work);
 
 /// `max_over_ranks` agrees on decisions between ranks (the identity for one rank).
 LoopResult run_loop(StepProgram& program, const Cell& cell, DeviceRoom& room, Progress& progress, int rank,

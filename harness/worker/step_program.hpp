@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "contract/cell.hpp"
+#include "worker/parallel/traffic.hpp"
 #include "worker/trace/step_marks.hpp"
 #include "workloads/workload.hpp"
 
@@ -55,6 +56,15 @@ class StepProgram {
   virtual void finish() {}
   /// Bytes of each gradient bucket as planned now; empty for one rank.
   virtual std::vector<std::int64_t> bucket_bytes() const { return {}; }
+
+  /// Bytes that the gradients' compression keeps from step to step.
+  virtual std::int64_t hook_state_bytes() const { return 0; }
+  /// What a step hands to collectives without the process group being asked: those inside a captured graph.
+  virtual TrafficByKind captured_traffic() const { return {}; }
+  /// Steps from now on reduce no gradients, or do again. False where that cannot be had. After all measurement.
+  virtual bool set_reduction(bool) { return false; }
+  /// Reduces the gradients once more, with nothing beside it; where set_reduction() can be had. Submits only.
+  virtual void reduce_alone() {}
 
   /// Marks of the phases of every step from now on; nullptr: none.
   virtual void set_marks(StepMarks* marks) { marks_ = marks; }

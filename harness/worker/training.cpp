@@ -47,6 +47,13 @@ void use_fp8(const torch::nn::Module& model, const workloads::Batch& batch, bool
   }
 }
 
+/// In place, so that a captured program sees it.
+void overwrite(workloads::Batch& own, const workloads::Batch& batch) {
+  const torch::NoGradGuard no_grad;
+  own.input.copy_(batch.input);
+  own.target.copy_(batch.target);
+}
+
 template <typename Items>
 NamedTensors named(const Items& items) {
   NamedTensors out;
@@ -77,12 +84,13 @@ Training::Training(const Cell& cell, const workloads::Workload& workload, Device
       workload_(workload),
       device_(room.device()),
       policy_(make_precision_policy(cell.precision, device_)),
-      data_(cell, workload, device_, policy_.input, rank) {
+      data_(cell, workload, device_, policy_.input, rank),
+      micro_steps_(accumulation_steps(cell.ddp.overlap)) {
   apply_switches(policy_, device_);
   model_ = build_model(cell_, workload_, device_, policy_.parameters);
   model_->recomputation().set_policy(recompute_policy(cell_));
-  batch_ = data_.draw();
-  if (policy_.fp8) use_fp8(*model_, batch_, policy_.fp8_delayed);
+  for (int i = 0; i < (cell.input == "fresh" ? micro_steps_ : 1); ++i) batches_.push_back(data_.draw());
+  if (policy_.fp8) use_fp8(*model_, batch(), policy_.fp8_delayed);
   optimizer_ = make_optimizer(cell.optimizer, model_->parameters());
   if (policy_.loss_scaling) scaler_ = std::make_unique<LossScaler>(device_);
   loss_ = [this](const workloads::Batch& batch) {
@@ -92,26 +100,51 @@ Training::Training(const Cell& cell, const workloads::Workload& workload, Device
 }
 
 void Training::wrap(RankGroup& group) {
-  parallel_ = std::make_unique<DataParallel>(named_parameters(*model_), model_->buffers(), group.group(), cell_.ddp);
+  parallel_ = std::make_unique<DataParallel>(
+      named_parameters(*model_), model_->buffers(), group.group(), cell_.ddp,
+      [this](const std::vector<torch::Tensor>& parameters, const std::vector<torch::Tensor>& gradients) {
+        optimizer_->step_part(parameters, gradients);
+      });
 }
 
 void Training::next_batch(const Mark& mark) {
   if (cell_.input != "fresh") return;
   mark("input");
-  set_batch(data_.draw());
+  const bool stale = stale_input();
+  for (auto& own : batches_) {
+    const auto drawn = data_.draw();
+    if (!stale) overwrite(own, drawn);
+  }
 }
 
 torch::Tensor Training::forward_backward(const Mark& mark) {
   mark("forward");
   model_->recomputation().begin_step();
-  const bool no_backward = backward_left_out();
-  if (!no_backward) optimizer_->clear_gradients();
-  if (parallel_ && !no_backward) parallel_->before_forward();
-  const auto loss = loss_(batch_);
+  if (backward_left_out()) {
+    const auto loss = loss_(batch());
+    mark("backward");
+    return loss.detach();
+  }
+  optimizer_->clear_gradients();
+  if (parallel_) parallel_->begin_step();
+  torch::Tensor total;
+  for (int i = 0; i < micro_steps_; ++i) {
+    if (i > 0) mark("forward");
+    const auto loss = micro_step(batches_[static_cast<std::size_t>(i) % batches_.size()], i + 1 == micro_steps_, mark);
+    total = total.defined() ? total + loss : loss;
+  }
+  return micro_steps_ > 1 ? total / micro_steps_ : total;
+}
+
+/// Forward and backward of one batch; in the last one of a step the gradients are reduced.
+torch::Tensor Training::micro_step(const workloads::Batch& batch, bool last, const Mark& mark) {
+  const bool reduces = parallel_ && reduction_ && last;
+  if (reduces) parallel_->before_forward();
+  const auto loss = loss_(batch);
   mark("backward");
-  if (no_backward) return loss.detach();
   auto root = scaler_ ? scaler_->scale(loss) : loss;
-  if (parallel_) root = parallel_->before_backward(root);
+  if (micro_steps_ > 1) root = root / micro_steps_;  // gradients add up: the update is the mean's
+  if (reduces) root = parallel_->before_backward(root);
   root.backward();
   return loss.detach();
 }
@@ -123,14 +156,25 @@ bool Training::backward_left_out() {
 
 void Training::optimizer_step(const Mark& mark) {
   mark("optimizer");
-  optimizer_->step(scaler_.get());
+  if (updates_in_hook()) {
+    optimizer_->finish_parts();
+  } else {
+    optimizer_->step(scaler_.get());
+  }
+}
+
+bool Training::updates_in_hook() const {
+  return parallel_ && reduction_ && cell_.ddp.overlap == "optimizer_in_hook";
 }
 
 void Training::set_batch(const workloads::Batch& batch) {
-  if (batches_++ > 0 && cell_.perturb.wrong == "stale_input") return;
-  const torch::NoGradGuard no_grad;
-  batch_.input.copy_(batch.input);
-  batch_.target.copy_(batch.target);
+  if (stale_input()) return;
+  for (auto& own : batches_) overwrite(own, batch);
+}
+
+/// The planted fault `stale_input`: batches behind the first one are not used.
+bool Training::stale_input() {
+  return batches_set_++ > 0 && cell_.perturb.wrong == "stale_input";
 }
 
 void Training::restart() {
@@ -144,6 +188,7 @@ void Training::restart_from(const workloads::Model& initial) {
   auto buffers = model_->buffers(), clean = initial.buffers();
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(clean[i]);
   optimizer_->restart();
+  if (parallel_) parallel_->restart();
   if (scaler_) scaler_->restart();
   if (policy_.fp8) {
     for (auto* linear : fp8_layers(*model_)) linear->fp8()->restart();
@@ -155,12 +200,25 @@ NamedTensors Training::parameters() const {
   return named_parameters(*model_);
 }
 
+bool Training::set_reduction(bool on) {
+  reduction_ = on;
+  return parallel_ != nullptr;
+}
+
+void Training::reduce_alone() {
+  parallel_->reduce_alone();
+}
+
+std::int64_t Training::hook_state_bytes() const {
+  return parallel_ ? parallel_->hook_state_bytes() : 0;
+}
+
 std::vector<std::int64_t> Training::bucket_bytes() const {
   return parallel_ ? parallel_->bucket_bytes() : std::vector<std::int64_t>{};
 }
 
 Json Training::settings() const {
-  return program_settings(cell_, policy_, device_, model_->parameters().front(), batch_.input, bucket_bytes());
+  return program_settings(cell_, policy_, device_, model_->parameters().front(), batch().input, bucket_bytes());
 }
 
 Json program_settings(const Cell& cell, const PrecisionPolicy& policy, torch::Device device,

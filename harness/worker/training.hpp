@@ -26,29 +26,39 @@ class Training {
   Training(const Cell& cell, const workloads::Workload& workload, DeviceRoom& room, int rank);
   void wrap(RankGroup& group);
 
-  /// A new batch where the cell wants one each step.
+  /// A new batch, one for each micro-step, where the cell wants one each step.
   void next_batch(const Mark& mark);
-  /// Clears the gradients, then forward and backward with the reduction of the gradients; the detached loss.
+  /// Clears the gradients, then forward and backward with the reduction of the gradients; the detached loss. Under
+  /// ddp_no_sync_K that is K micro-steps, of which the last reduces; the loss is the mean of theirs.
   torch::Tensor forward_backward(const Mark& mark);
   void optimizer_step(const Mark& mark);
 
   /// Replaces the model's own loss; precision is its own business then.
   void set_loss(Loss loss) { loss_ = std::move(loss); }
-  /// In place, so that a captured program sees it.
+  /// The batch of all micro-steps, in place, so that a captured program sees it.
   void set_batch(const workloads::Batch& batch);
   void restart();
   /// The same with the weights of another model of the workload, converted.
   void restart_from(const workloads::Model& initial);
 
   workloads::Model& model() const { return *model_; }
-  const workloads::Batch& batch() const { return batch_; }
+  const workloads::Batch& batch() const { return batches_.front(); }
   const PrecisionPolicy& policy() const { return policy_; }
   NamedTensors parameters() const;
   std::vector<std::int64_t> bucket_bytes() const;
+  /// Off: steps keep their gradients to themselves and the optimizer comes at the end. False where there is no
+  /// reduction to leave out.
+  bool set_reduction(bool on);
+  /// The buckets' reductions with nothing beside them (DataParallel::reduce_alone).
+  void reduce_alone();
+  std::int64_t hook_state_bytes() const;
   Json settings() const;
 
  private:
   bool backward_left_out();
+  bool stale_input();
+  bool updates_in_hook() const;
+  torch::Tensor micro_step(const workloads::Batch& batch, bool last, const Mark& mark);
 
   Cell cell_;
   const workloads::Workload& workload_;
@@ -56,12 +66,14 @@ class Training {
   PrecisionPolicy policy_;
   std::shared_ptr<workloads::Model> model_;
   DataSource data_;
-  workloads::Batch batch_;
+  const int micro_steps_;
+  std::vector<workloads::Batch> batches_;  ///< of the micro-steps, in turn
   std::unique_ptr<FusedOptimizer> optimizer_;
   std::unique_ptr<DataParallel> parallel_;
   std::unique_ptr<LossScaler> scaler_;
   Loss loss_;
-  std::int64_t steps_ = 0, batches_ = 0;
+  std::int64_t steps_ = 0, batches_set_ = 0;
+  bool reduction_ = true;
 };
 
 /// The model of a cell with its initial weights in the given type, and in the cell's memory format.

@@ -98,6 +98,52 @@ TEST(Modes, APlantedFaultNeedsWhatItSpoils) {
   EXPECT_THAT(planted("skip_backward", "eager", "none"), IsEmpty());
 }
 
+/// The reason for a strategy and a hook, after a change.
+std::string reduction_reason(
+    const std::string& overlap, const std::string& hook, const std::string& compile,
+    const std::function<void(Cell&)>& change = [](Cell&) {}, const std::string& device = "cuda") {
+  return reason_of(
+      [&](Cell& cell) {
+        cell.ddp.ranks = 2;
+        cell.ddp.backend = device == "cuda" ? "nccl" : "gloo";
+        cell.ddp.overlap = overlap;
+        cell.ddp.hook = hook;
+        change(cell);
+      },
+      compile, device);
+}
+
+TEST(Modes, AWayToReduceWorksInEveryCppModeOrSaysWhyNot) {
+  for (const auto* mode : {"eager", "torchscript", "cuda_graph", "cuda_graph.forward_backward"}) {
+    const bool replayed = is_cuda_graph_mode(mode);
+    for (const auto& overlap : known_overlaps()) {
+      const bool optimizer_outside = std::string(mode) == "cuda_graph.forward_backward";
+      const bool refused = replayed && (overlap == "none" || (overlap == "optimizer_in_hook" && optimizer_outside));
+      EXPECT_EQ(reduction_reason(overlap, "", mode).empty(), !refused) << mode << " " << overlap;
+    }
+    for (const auto& hook : known_hooks()) EXPECT_THAT(reduction_reason("ddp", hook, mode), IsEmpty()) << mode << hook;
+  }
+  EXPECT_THAT(reduction_reason("none", "", "cuda_graph"), HasSubstr("use reduce_last"));
+}
+
+TEST(Modes, AHookThatCannotWorkIsRefused) {
+  for (const auto* precision : {"bf16_pure", "fp8"}) {
+    const auto change = [&](Cell& cell) { cell.precision = precision; };
+    EXPECT_THAT(reduction_reason("ddp", "bf16", "eager", change), HasSubstr("would compress nothing"));
+    EXPECT_THAT(reduction_reason("ddp", "fp16", "eager", change), HasSubstr("would compress nothing"));
+    EXPECT_THAT(reduction_reason("ddp", "top_k", "eager", change), IsEmpty());
+  }
+  const auto unused = [](Cell& cell) { cell.ddp.find_unused = true; };
+  for (const auto* hook : {"fp8", "top_k", "top_k_fp8", "power_sgd"}) {
+    EXPECT_THAT(reduction_reason("ddp", hook, "eager", unused, "cpu"), HasSubstr("order")) << hook;
+    EXPECT_THAT(reduction_reason("ddp", hook, "eager", unused), IsEmpty()) << hook;
+  }
+  EXPECT_THAT(reduction_reason("ddp", "bf16", "eager", unused, "cpu"), IsEmpty());
+  EXPECT_THAT(
+      reduction_reason("optimizer_in_hook", "", "eager", [](Cell& cell) { cell.perturb.wrong = "skip_backward"; }),
+      HasSubstr("skip_backward"));
+}
+
 TEST(Modes, Fp8IsForMatrixProducts) {
   auto cell = cell_of("eager");
   cell.precision = "fp8";

@@ -21,13 +21,20 @@ GraphProgram::GraphProgram(const Cell& cell, const workloads::Workload& workload
       mode_(cell.compile),
       whole_(cell.compile == "cuda_graph") {}
 
+void GraphProgram::wrap(RankGroup& group) {
+  group_ = &group;
+  EagerProgram::wrap(group);
+}
+
 void GraphProgram::prepare() {
   auto start = Clock::now();
   for (int i = 0; i < eager_steps; ++i) EagerProgram::step();
   room_.synchronize();
   warmup_s_ = seconds_since(start);
   start = Clock::now();
+  const auto before = group_ != nullptr ? group_->traffic() : TrafficByKind();
   plain_ = capture();
+  if (group_ != nullptr) traffic_ = group_->traffic() - before;
   capture_s_ = seconds_since(start);
   restart();
 }
@@ -46,7 +53,7 @@ GraphProgram::Captured GraphProgram::capture() {
 torch::Tensor GraphProgram::step() {
   training_.next_batch(mark_);
   const bool in_order = marks() != nullptr && marks()->in_device_order();
-  auto& captured = in_order ? marked_ : plain_;
+  auto& captured = in_order ? marked_ : reduces_ ? plain_ : unreduced_;
   if (!in_order) mark("replay");
   captured.graph->replay();
   if (!whole_) training_.optimizer_step(mark_);
@@ -56,6 +63,19 @@ torch::Tensor GraphProgram::step() {
 void GraphProgram::set_marks(StepMarks* marks) {
   EagerProgram::set_marks(marks);
   if (marks != nullptr && marks->in_device_order() && marked_.graph == nullptr) marked_ = capture();
+}
+
+bool GraphProgram::set_reduction(bool on) {
+  if (!EagerProgram::set_reduction(on)) return false;
+  reduces_ = on;
+  if (on || unreduced_.graph != nullptr) return true;
+  // A capture leaves the parameters with gradients of its own; those that a replay of the other graph writes are kept.
+  std::vector<torch::Tensor> gradients;
+  for (const auto& [name, parameter] : parameters()) gradients.push_back(parameter.grad());
+  unreduced_ = capture();
+  std::size_t next = 0;
+  for (auto& [name, parameter] : parameters()) parameter.mutable_grad() = gradients[next++];
+  return true;
 }
 
 Json GraphProgram::compile_report() const {

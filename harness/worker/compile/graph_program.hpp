@@ -10,9 +10,13 @@ class GraphProgram final : public EagerProgram {
   /// Eager steps on the capturing stream (DDP times its first ten, cuDNN chooses its algorithms), then the capture;
   /// then training starts anew.
   void prepare() override;
+  void wrap(RankGroup& group) override;
   torch::Tensor step() override;
   /// Marks that hold in the device's order are captured into a second graph, on their first use.
   void set_marks(StepMarks* marks) override;
+  TrafficByKind captured_traffic() const override { return traffic_; }
+  /// Captures the step without its reduction, on the first use.
+  bool set_reduction(bool on) override;
   Json compile_report() const override;
   Json ir_census() override;
 
@@ -26,7 +30,10 @@ class GraphProgram final : public EagerProgram {
   DeviceRoom& room_;
   const std::string mode_;
   const bool whole_;
-  Captured plain_, marked_;
+  Captured plain_, marked_, unreduced_;
+  RankGroup* group_ = nullptr;
+  TrafficByKind traffic_;
+  bool reduces_ = true;
   double warmup_s_ = 0, capture_s_ = 0;
 };
 

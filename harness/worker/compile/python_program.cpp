@@ -39,6 +39,7 @@ torch::Tensor PythonProgram::step() {
 torch::Tensor PythonProgram::step_with_reducer() {
   mark("forward");
   engine_->clear_gradients();
+  reducer_->begin_step();
   reducer_->before_forward();
   auto loss = engine_->forward();
   mark("backward");

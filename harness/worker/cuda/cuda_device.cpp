@@ -237,9 +237,10 @@ class CudaRoom final : public DeviceRoom {
     at::cuda::sleep(static_cast<std::int64_t>(ms * cycles_per_ms_));
   }
 
+  void prefer_high_priority() override { high_priority_ = true; }
   c10::intrusive_ptr<c10d::Backend> make_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                                  int size) override {
-    auto options = c10d::ProcessGroupNCCL::Options::create();
+    auto options = c10d::ProcessGroupNCCL::Options::create(high_priority_);
     auto backend = c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size, options);
     backend->setBoundDeviceId(device());
     return backend;
@@ -307,6 +308,7 @@ class CudaRoom final : public DeviceRoom {
   }
 
   c10::DeviceIndex index_;
+  bool high_priority_ = false;
   cudaDeviceProp properties_{};
   std::optional<double> before_mib_;
   double cycles_per_ms_ = 0;

@@ -56,7 +56,7 @@ class StaticGraphSink : public torch::autograd::Function<StaticGraphSink> {
 
 DataParallel::DataParallel(const std::vector<std::pair<std::string, torch::Tensor>>& parameters,
                            std::vector<torch::Tensor> buffers, c10::intrusive_ptr<c10d::ProcessGroup> group,
-                           const CellDdp& options)
+                           const CellDdp& options, UpdatePart update)
     : group_(std::move(group)),
       buffers_(std::move(buffers)),
       find_unused_(options.find_unused),
@@ -73,6 +73,7 @@ DataParallel::DataParallel(const std::vector<std::pair<std::string, torch::Tenso
   state.insert(state.end(), buffers_.begin(), buffers_.end());
   c10d::broadcast_coalesced(group_, state, broadcast_bytes, 0);
   build_reducer(std::move(names), options);
+  use_hooks(options, std::move(update));
 }
 
 void DataParallel::build_reducer(Names names, const CellDdp& options) {
@@ -90,8 +91,22 @@ void DataParallel::build_reducer(Names names, const CellDdp& options) {
   if (static_graph_) reducer_->set_static_graph();
 }
 
+void DataParallel::use_hooks(const CellDdp& options, UpdatePart update) {
+  auto reduce = make_gradient_hook(options, group_, parameters_);
+  reduce_ = reduce.get();
+  auto hook = make_overlap_hook(options.overlap, std::move(reduce), std::move(update));
+  if (hook.get() == reduce_ && options.hook.empty()) {
+    own_reduce_ = std::move(hook);  // the Reducer's own reduction divides while it copies
+  } else {
+    reducer_->register_comm_hook(std::move(hook));
+  }
+}
+
 void DataParallel::before_forward() {
   reducer_->prepare_for_forward();
+}
+
+void DataParallel::begin_step() {
   reducer_->rebuild_buckets();
   if (!buffers_.empty()) c10d::broadcast_coalesced(group_, buffers_, broadcast_bytes, 0);
 }
@@ -103,6 +118,14 @@ torch::Tensor DataParallel::before_backward(const torch::Tensor& loss) {
   reducer_->prepare_for_backward(find_unused_ && !static_graph_ ? std::vector<torch::Tensor>{out}
                                                                 : std::vector<torch::Tensor>{});
   return out;
+}
+
+void DataParallel::reduce_alone() {
+  const torch::NoGradGuard no_grad;
+  auto buckets = reducer_->get_grad_buckets(/*return_zero_tensors=*/false);
+  std::vector<HookFuture> reduced;
+  for (auto& bucket : buckets) reduced.push_back(reduce_->runHook(bucket));
+  for (const auto& future : reduced) future->waitAndThrow();
 }
 
 std::vector<std::int64_t> DataParallel::bucket_bytes() const {

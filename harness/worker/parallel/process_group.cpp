@@ -58,16 +58,28 @@ RankGroup::RankGroup(const RankEnvironment& environment, const Cell& cell, Devic
     : room_(room), store_(connect(environment)) {
   const int rank = environment.rank, ranks = environment.world_size;
   refuse_strangers(*store_, cell, rank, ranks);
-  const bool mpi = cell.ddp.backend == "mpi";
-  const auto type = mpi ? c10d::ProcessGroup::BackendType::MPI : room.backend_type();
   const auto prefixed = c10::make_intrusive<c10d::PrefixStore>("group", store_);
-  backend_ = c10::make_intrusive<RecordingBackend>(
-      mpi ? make_mpi_backend(rank, ranks, checks_agreement(cell), library_) : room.make_backend(prefixed, rank, ranks),
-      log,
-      /*completion=*/room.device().is_cpu());
+  if (cell.ddp.backend == "mpi") {
+    open(prefixed, make_mpi_backend(rank, ranks, checks_agreement(cell), library_),
+         c10d::ProcessGroup::BackendType::MPI, log, collectives);
+  } else {
+    open(prefixed, room.make_backend(prefixed, rank, ranks), room.backend_type(), log, collectives);
+  }
+}
+
+RankGroup::RankGroup(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<c10d::Backend> backend, DeviceRoom& room,
+                     TraceLog& log)
+    : room_(room), store_(std::move(store)) {
+  open(store_, std::move(backend), room.backend_type(), log, nullptr);
+}
+
+void RankGroup::open(const c10::intrusive_ptr<c10d::Store>& store, c10::intrusive_ptr<c10d::Backend> backend,
+                     c10d::ProcessGroup::BackendType type, TraceLog& log, CollectiveLog* collectives) {
+  const int rank = backend->getRank(), ranks = backend->getSize();
+  backend_ = c10::make_intrusive<RecordingBackend>(std::move(backend), log, /*completion=*/room_.device().is_cpu());
   backend_->keep_log(collectives);
-  group_ = c10::make_intrusive<c10d::ProcessGroup>(prefixed, rank, ranks);
-  group_->setBackend(room.device().type(), type, backend_);
+  group_ = c10::make_intrusive<c10d::ProcessGroup>(store, rank, ranks);
+  group_->setBackend(room_.device().type(), type, backend_);
   group_->setDefaultBackend(type);
   if (max_over_ranks(rank) != ranks - 1) throw std::runtime_error("the first all-reduce gave a wrong result");
 }

@@ -25,6 +25,10 @@ class RankGroup {
   RankGroup(const RankEnvironment& environment, const Cell& cell, DeviceRoom& room, TraceLog& log,
             CollectiveLog* collectives = nullptr);
 
+  /// The same with a store and a backend that are there already.
+  RankGroup(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<c10d::Backend> backend, DeviceRoom& room,
+            TraceLog& log);
+
   const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
   int rank() const { return group_->getRank(); }
   int size() const { return group_->getSize(); }
@@ -44,10 +48,16 @@ class RankGroup {
   /// What the MPI library calls itself; empty for other backends.
   const std::string& library() const { return library_; }
 
+  /// What this rank has handed to collectives so far.
+  TrafficByKind traffic() const { return backend_->traffic().now(); }
+
   /// Ends the communicators; to be called before exit, on every rank.
   void shutdown();
 
  private:
+  void open(const c10::intrusive_ptr<c10d::Store>& store, c10::intrusive_ptr<c10d::Backend> backend,
+            c10d::ProcessGroup::BackendType type, TraceLog& log, CollectiveLog* collectives);
+
   DeviceRoom& room_;
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<RecordingBackend> backend_;

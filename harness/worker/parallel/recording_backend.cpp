@@ -19,8 +19,8 @@ std::int64_t total_bytes(const std::vector<at::Tensor>& tensors) {
 }
 
 /// Buckets hold gradients; the Reducer's other all-reduces are of integers.
-bool holds_gradients(const char* kind, const std::vector<at::Tensor>& tensors) {
-  return std::strcmp(kind, "all_reduce") == 0 && !tensors.empty() && tensors.front().is_floating_point();
+bool holds_gradients(TrafficCounter::Kind kind, const std::vector<at::Tensor>& tensors) {
+  return kind == TrafficCounter::Kind::all_reduce && !tensors.empty() && tensors.front().is_floating_point();
 }
 
 /// FNV-1a over the sizes of all tensors.
@@ -81,12 +81,14 @@ c10::intrusive_ptr<c10d::Work> RecordingBackend::logged(const char* kind, const 
 }
 
 template <typename Call>
-c10::intrusive_ptr<c10d::Work> RecordingBackend::record(const char* kind, const std::vector<at::Tensor>& tensors,
-                                                        Call&& make) {
+c10::intrusive_ptr<c10d::Work> RecordingBackend::record(TrafficCounter::Kind kind,
+                                                        const std::vector<at::Tensor>& tensors, Call&& make) {
   if (strikes(Fault::skip_collective)) return done_at_once(tensors);
-  const auto call = [&] { return logged(kind, tensors, make); };
+  const auto bytes = total_bytes(tensors);
+  traffic_.count(kind, bytes);
+  const auto call = [&] { return logged(TrafficCounter::name(kind), tensors, make); };
   if (!log_.recording()) return call();
-  const auto index = log_.begin_collective(kind, total_bytes(tensors), holds_gradients(kind, tensors));
+  const auto index = log_.begin_collective(TrafficCounter::name(kind), bytes, holds_gradients(kind, tensors));
   auto work = call();
   log_.end_collective_call(index);
   if (completion_ && work) {
@@ -98,54 +100,57 @@ c10::intrusive_ptr<c10d::Work> RecordingBackend::record(const char* kind, const 
 
 c10::intrusive_ptr<c10d::Work> RecordingBackend::broadcast(std::vector<at::Tensor>& tensors,
                                                            const c10d::BroadcastOptions& options) {
-  return record("broadcast", tensors, [&] { return inner_->broadcast(tensors, options); });
+  return record(TrafficCounter::Kind::broadcast, tensors, [&] { return inner_->broadcast(tensors, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> RecordingBackend::allreduce(std::vector<at::Tensor>& tensors,
                                                            const c10d::AllreduceOptions& options) {
   if (strikes(Fault::other_length)) {
     std::vector<at::Tensor> twice{at::cat({tensors.front().flatten(), tensors.front().flatten()})};
-    return record("all_reduce", twice, [&] { return inner_->allreduce(twice, options); });
+    return record(TrafficCounter::Kind::all_reduce, twice, [&] { return inner_->allreduce(twice, options); });
   }
-  return record("all_reduce", tensors, [&] { return inner_->allreduce(tensors, options); });
+  return record(TrafficCounter::Kind::all_reduce, tensors, [&] { return inner_->allreduce(tensors, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> RecordingBackend::allreduce_coalesced(std::vector<at::Tensor>& tensors,
                                                                      const c10d::AllreduceCoalescedOptions& options) {
-  return record("all_reduce", tensors, [&] { return inner_->allreduce_coalesced(tensors, options); });
+  return record(TrafficCounter::Kind::all_reduce, tensors,
+                [&] { return inner_->allreduce_coalesced(tensors, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> RecordingBackend::reduce(std::vector<at::Tensor>& tensors,
                                                         const c10d::ReduceOptions& options) {
-  return record("reduce", tensors, [&] { return inner_->reduce(tensors, options); });
+  return record(TrafficCounter::Kind::reduce, tensors, [&] { return inner_->reduce(tensors, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> RecordingBackend::allgather(std::vector<std::vector<at::Tensor>>& outputs,
                                                            std::vector<at::Tensor>& inputs,
                                                            const c10d::AllgatherOptions& options) {
-  return record("all_gather", inputs, [&] { return inner_->allgather(outputs, inputs, options); });
+  return record(TrafficCounter::Kind::all_gather, inputs, [&] { return inner_->allgather(outputs, inputs, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> RecordingBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
                                                                  const c10d::AllgatherOptions& options) {
-  return record("all_gather", {input}, [&] { return inner_->_allgather_base(output, input, options); });
+  return record(TrafficCounter::Kind::all_gather, {input},
+                [&] { return inner_->_allgather_base(output, input, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> RecordingBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                                                       const c10d::ReduceScatterOptions& options) {
-  return record("reduce_scatter", {input}, [&] { return inner_->_reduce_scatter_base(output, input, options); });
+  return record(TrafficCounter::Kind::reduce_scatter, {input},
+                [&] { return inner_->_reduce_scatter_base(output, input, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> RecordingBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
                                                                std::vector<std::int64_t>& output_sizes,
                                                                std::vector<std::int64_t>& input_sizes,
                                                                const c10d::AllToAllOptions& options) {
-  return record("all_to_all", {input},
+  return record(TrafficCounter::Kind::all_to_all, {input},
                 [&] { return inner_->alltoall_base(output, input, output_sizes, input_sizes, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> RecordingBackend::barrier(const c10d::BarrierOptions& options) {
-  return record("barrier", {}, [&] { return inner_->barrier(options); });
+  return record(TrafficCounter::Kind::barrier, {}, [&] { return inner_->barrier(options); });
 }
 
 }  // namespace stepgauge::worker

@@ -1,11 +1,12 @@
 #pragma once
-// A backend that hands everything to another one and, while a trace is taken, records each collective: kind, bytes,
-// order, the call and (where the backend tells) the completion. Also where a log of all collectives is kept, and where
-// a planted fault of one rank's collectives strikes.
+// A backend that hands everything to another one, counts what it is handed and, while a trace is taken, records each
+// collective: kind, bytes, order, the call and (where the backend tells) the completion. Also where a log of all
+// collectives is kept, and where a planted fault of one rank's collectives strikes.
 #include <atomic>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "worker/parallel/last_collectives.hpp"
+#include "worker/parallel/traffic.hpp"
 #include "worker/trace/trace_log.hpp"
 
 namespace stepgauge::worker {
@@ -62,6 +63,8 @@ class RecordingBackend final : public c10d::Backend {
   void abort() override { inner_->abort(); }
   void shutdown() override { inner_->shutdown(); }
 
+  const TrafficCounter& traffic() const { return traffic_; }
+
  private:
   enum class Fault { none, skip_collective, other_length };
 
@@ -69,10 +72,11 @@ class RecordingBackend final : public c10d::Backend {
   template <typename Call>
   c10::intrusive_ptr<c10d::Work> logged(const char* kind, const std::vector<at::Tensor>& tensors, Call&& call);
   template <typename Call>
-  c10::intrusive_ptr<c10d::Work> record(const char* kind, const std::vector<at::Tensor>& tensors, Call&& call);
+  c10::intrusive_ptr<c10d::Work> record(TrafficCounter::Kind kind, const std::vector<at::Tensor>& tensors, Call&& call);
 
   c10::intrusive_ptr<c10d::Backend> inner_;
   TraceLog& log_;
+  TrafficCounter traffic_;
   bool completion_;
   CollectiveLog* collectives_ = nullptr;
   LastCollectives last_;

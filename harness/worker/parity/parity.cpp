@@ -1,5 +1,6 @@
 #include "worker/parity/parity.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "worker/data_source.hpp"
@@ -32,6 +33,23 @@ std::vector<torch::Tensor> samples_of(const NamedTensors& parameters) {
   return out;
 }
 
+/// Why steps of a cell are not compared with uncompressed ones; empty when they are.
+std::string not_comparable(const Cell& cell) {
+  const auto& hook = cell.ddp.hook;
+  if (!is_top_k(hook) && hook != "power_sgd") return "";
+  return "not compared: hook " + hook +
+         " leaves out most of a gradient in each step; its losses are to be compared "
+         "with those of the same cell without a hook";
+}
+
+/// The precision whose floors hold: that of the cell, or the type in which its gradients travel where that is coarser.
+std::string coarsest_of(const Cell& cell) {
+  static const std::vector<std::string> finest_first{"fp32", "tf32", "fp16", "bf16", "bf16_pure", "fp8", "fp8_delayed"};
+  const auto place = [](const std::string& name) { return std::find(finest_first.begin(), finest_first.end(), name); };
+  const auto& hook = cell.ddp.hook;
+  return !hook.empty() && place(hook) > place(cell.precision) ? hook : cell.precision;
+}
+
 class Reference {
  public:
   Reference(const Cell& cell, const workloads::Workload& workload, DeviceRoom& room, int rank, RankGroup* group)
@@ -45,6 +63,8 @@ class Reference {
     cell.perturb = {};
     cell.precision = precision;
     cell.input = "fixed";
+    cell.ddp.overlap = CellDdp{}.overlap;
+    cell.ddp.hook.clear();
     EagerProgram program(cell, workload_, room_, rank_);
     at::globalContext().setBenchmarkCuDNN(false);  // a search for the fastest algorithm is not worth three steps
     if (group_ != nullptr) program.wrap(*group_);
@@ -101,6 +121,7 @@ Trajectory follow(StepProgram& program, const std::vector<workloads::Batch>& bat
 
 Json check_parity(std::unique_ptr<StepProgram> program, const Cell& cell, const workloads::Workload& workload,
                   DeviceRoom& room, int rank, RankGroup* group) {
+  if (const auto reason = not_comparable(cell); !reason.empty()) return {{"absent", reason}};
   const auto policy = make_precision_policy(cell.precision, room.device());
   DataSource source(cell, workload, room.device(), torch::kFloat32, rank, data_stream);
   std::vector<workloads::Batch> batches, typed;
@@ -119,7 +140,7 @@ Json check_parity(std::unique_ptr<StepProgram> program, const Cell& cell, const 
     const auto expected = reference.run(best, batches);
     room.release_cache();
     const auto spread = cell.precision == best ? expected : reference.run(cell.precision, batches);
-    auto out = compare_trajectories(value, spread, expected, cell.precision);
+    auto out = compare_trajectories(value, spread, expected, coarsest_of(cell));
     out["reference"] = "eager " + best;
     return out;
   } catch (const c10::OutOfMemoryError&) {

@@ -14,6 +14,7 @@ using Types = std::map<std::string, std::map<std::string, int>>;
 // Backward may run on other threads.
 std::mutex mutex;
 Types* current_types = nullptr;
+thread_local int not_the_models = 0;
 
 /// What the hardware does most of a step's arithmetic in: matrix products, convolutions, attention.
 bool is_heavy(std::string_view name) {
@@ -37,7 +38,7 @@ bool is_heavy(std::string_view name) {
 /// The inputs are there only while the operator begins.
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   const std::string_view name = function.name();
-  if (!is_heavy(name)) return nullptr;
+  if (!is_heavy(name) || not_the_models > 0) return nullptr;
   for (const auto& input : function.inputs()) {
     if (!input.isTensor() || !input.toTensor().defined()) continue;
     const std::lock_guard lock(mutex);
@@ -52,6 +53,13 @@ void raise(std::optional<double>& highest, const std::optional<double>& value) {
 }
 
 }  // namespace
+
+NotTheModels::NotTheModels() {
+  ++not_the_models;
+}
+NotTheModels::~NotTheModels() {
+  --not_the_models;
+}
 
 void StepProbe::take_peaks() {
   const auto now = room_.peaks();

@@ -12,6 +12,16 @@
 
 namespace stepgauge::worker {
 
+/// While one lives, matrix products of its thread are communication's and no business of the probe: they may be in
+/// another type than the model's.
+class NotTheModels {
+ public:
+  NotTheModels();
+  ~NotTheModels();
+  NotTheModels(const NotTheModels&) = delete;
+  NotTheModels& operator=(const NotTheModels&) = delete;
+};
+
 class StepProbe final : public StepMarks {
  public:
   enum class Types { seen, not_looked_at };
