@@ -14,32 +14,6 @@ namespace {
 
 constexpr const char* built_in = "stepgauge";
 
-/// Words of a command line, with quotes and backslashes; no shell is involved.
-std::vector<std::string> split_command(const std::string& text) {
-  bool quoted = false;
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\') {
-      ++i;
-    } else if ((text[i] == '"' || text[i] == '\'') && (!quoted || text[i] == quote)) {
-      quoted = !quoted;
-      quote = text[i];
-    }
-  }
-  if (quoted) throw config::ConfigError("", 0, 0, fmt::format("--worker {}: the quote is not closed", text));
-  try {
-    const boost::escaped_list_separator<char> rules("\\", " ", "\"'");
-    const boost::tokenizer<boost::escaped_list_separator<char>> words(text, rules);
-    std::vector<std::string> out;
-    std::copy_if(words.begin(), words.end(), std::back_inserter(out),
-                 [](const std::string& word) { return !word.empty(); });
-    if (!out.empty()) return out;
-  } catch (const boost::escaped_list_error& error) {
-    throw config::ConfigError("", 0, 0, fmt::format("--worker \"{}\": {}", text, error.what()));
-  }
-  throw config::ConfigError("", 0, 0, "--worker: the command is empty");
-}
-
 std::map<std::string, std::vector<std::string>> worker_commands(const SuiteOptions& options, const config::Suite& suite,
                                                                 const std::string& program_name) {
   auto commands = suite.workers;
@@ -70,6 +44,31 @@ std::optional<std::string> why_not(const Cell& cell, const machine::Machine& mac
 }
 
 }  // namespace
+
+std::vector<std::string> split_command(const std::string& text) {
+  bool quoted = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if ((text[i] == '"' || text[i] == '\'') && (!quoted || text[i] == quote)) {
+      quoted = !quoted;
+      quote = text[i];
+    }
+  }
+  if (quoted) throw config::ConfigError("", 0, 0, fmt::format("--worker {}: the quote is not closed", text));
+  try {
+    const boost::escaped_list_separator<char> rules("\\", " ", "\"'");
+    const boost::tokenizer<boost::escaped_list_separator<char>> words(text, rules);
+    std::vector<std::string> out;
+    std::copy_if(words.begin(), words.end(), std::back_inserter(out),
+                 [](const std::string& word) { return !word.empty(); });
+    if (!out.empty()) return out;
+  } catch (const boost::escaped_list_error& error) {
+    throw config::ConfigError("", 0, 0, fmt::format("--worker \"{}\": {}", text, error.what()));
+  }
+  throw config::ConfigError("", 0, 0, "--worker: the command is empty");
+}
 
 std::filesystem::path built_in_worker(const std::string& program_name) {
   std::error_code error;

@@ -42,6 +42,10 @@ struct Plan {
 /// cannot be split.
 Plan make_plan(const SuiteOptions& options, const std::string& program_name);
 
+/// argv of `--worker "CMD ARGS"`: words apart by spaces, quotes as a shell has them, nothing expanded. Throws
+/// ConfigError.
+std::vector<std::string> split_command(const std::string& text);
+
 /// Path of the worker that was built beside this program.
 std::filesystem::path built_in_worker(const std::string& program_name);
 

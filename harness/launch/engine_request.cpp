@@ -55,6 +55,7 @@ EngineRequest make_engine_request(const LaunchRequest& request, Engine engine, c
   out.cell_sha256 = sha256_hex_of_file((request.folder / cell_file_name).string());
   out.devices = request.devices;
   out.caches = request.caches.empty() ? "" : std::filesystem::absolute(request.caches).string();
+  out.replay_plan = request.replay_plan.empty() ? "" : std::filesystem::absolute(request.replay_plan).string();
   out.memory_history = request.memory_history;
   for (const auto& [name, value] : machine::all_variables()) {
     if (machine::is_passed_variable(name) && name != "CUDA_VISIBLE_DEVICES") out.shell.emplace(name, value);
@@ -80,6 +81,7 @@ Json to_json(const EngineRequest& request) {
           {"files_sha256", request.files_sha256},
           {"devices", request.devices},
           {"caches", request.caches},
+          {"replay_plan", request.replay_plan},
           {"memory_history", request.memory_history},
           {"shell", request.shell}};
 }
@@ -109,6 +111,7 @@ EngineRequest engine_request_from_json(const Json& value, std::string_view origi
   out.files_sha256 = require<std::map<std::string, std::string>>(value, "files_sha256", where);
   out.devices = require<std::vector<int>>(value, "devices", where);
   out.caches = require<std::string>(value, "caches", where);
+  out.replay_plan = require<std::string>(value, "replay_plan", where);
   out.memory_history = require<bool>(value, "memory_history", where);
   const auto shell = require<std::map<std::string, std::string>>(value, "shell", where);
   out.shell = {shell.begin(), shell.end()};

@@ -28,6 +28,7 @@ struct EngineRequest {
   std::map<std::string, std::string> files_sha256;  ///< worker program, and arguments that name a file
   std::vector<int> devices;                         ///< CUDA indices, the same on each host
   std::string caches;                               ///< as LaunchRequest::caches
+  std::string replay_plan;                          ///< as LaunchRequest::replay_plan
   bool memory_history = false;
   machine::Variables shell;  ///< allow-listed variables of the launcher's shell
 };

@@ -150,6 +150,7 @@ Variables contract_variables(const Cell& cell, const RankPlace& place) {
   }
   if (!place.trace_path.empty()) out["STEPGAUGE_TRACE"] = place.trace_path;
   if (!place.cache_path.empty()) out["STEPGAUGE_CACHE_DIR"] = place.cache_path;
+  if (!place.replay_path.empty()) out["STEPGAUGE_REPLAY"] = place.replay_path;
   if (!place.memory_history_path.empty()) out["STEPGAUGE_MEMORY_HISTORY"] = place.memory_history_path;
   if (place.store_fd) out["STEPGAUGE_STORE_FD"] = std::to_string(*place.store_fd);
   if (place.used_before_mib) out["STEPGAUGE_DEVICE_USED_MIB"] = std::to_string(*place.used_before_mib);

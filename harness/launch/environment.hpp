@@ -21,6 +21,7 @@ struct RankPlace {
   std::string nccl_log_path;        ///< where NCCL says what it does, unless the shell or the cell asks for its log
   std::string memory_history_path;  ///< empty: the allocator keeps no history
   std::string cache_path;           ///< this rank's folder of compile caches; empty: the cell has none
+  std::string replay_path;          ///< plan of collectives to be made in place of training; empty: none
   std::string launch_id;            ///< unique in time on this machine, STEPGAUGE_LAUNCH_ID
   int progress_fd = -1;
   std::optional<int> store_fd;            ///< rank 0 of several

@@ -26,6 +26,7 @@ struct LaunchRequest {
   std::vector<int> devices;          ///< CUDA indices, empty for cpu
   std::filesystem::path caches{};    ///< folder of the ranks' compile caches; empty: cold_cache_name in `folder`
   std::vector<std::optional<double>> used_before_mib{};  ///< memory in use on each device before the launch
+  std::filesystem::path replay_plan{};                   ///< collectives to be made in place of training; empty: none
   bool memory_history = false;                           ///< ranks write the allocator's history (memory_history_name)
   double interrupt_grace_s = 2;  ///< grace of an interrupted launch, when it is shorter than the cell's
   int interrupt_fd = -1;         ///< readable when the user interrupts (a self-pipe of the CLI); not read from

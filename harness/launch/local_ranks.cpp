@@ -71,6 +71,7 @@ RankPlace LocalRanks::place_of(int index) const {
   place.nccl_log_path = (folder_ / nccl_log_name(place.rank)).string();
   if (request_.memory_history) place.memory_history_path = (folder_ / memory_history_name(place.rank)).string();
   place.cache_path = cache_folder(place.rank);
+  if (!request_.replay_plan.empty()) place.replay_path = std::filesystem::absolute(request_.replay_plan).string();
   place.launch_id = placement_.launch_id;
   place.progress_fd = SpawnPlan::progress_fd;
   place.master_address = placement_.master_address;

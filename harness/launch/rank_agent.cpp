@@ -135,6 +135,7 @@ class Agent {
     out.devices = devices();
     for (const auto device : out.devices) out.used_before_mib.push_back(machine::gpu_memory_used_mib(device));
     out.caches = request_.caches;
+    out.replay_plan = request_.replay_plan;
     out.memory_history = request_.memory_history;
     out.interrupt_fd = guard_.fd();
     out.interrupt_grace_s = cell_.limits.grace_s;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "replay/wording.hpp"
@@ -144,7 +145,66 @@ std::string notes_text(const replay::ReplayView& view, const Style& style) {
   return out.empty() ? out : "\n" + out;
 }
 
+/// Equal collectives of a replay.
+struct Replayed {
+  std::int64_t calls = 0, compared = 0;
+  double recorded_ms = 0, beside_ms = 0, replayed_ms = 0;  ///< `beside_ms`: here, of those that the logs have a time of
+  std::string skipped;
+
+  double ratio() const { return beside_ms / recorded_ms; }
+};
+
+std::string name_of(const Json& collective) {
+  const auto bytes = collective.at("bytes");
+  return fmt::format("{} {}", printable(collective.at("kind").get<std::string>()),
+                     bytes.is_null() ? "of unknown size" : mib_of(bytes.get<std::int64_t>()) + " MiB");
+}
+
+std::string replayed_sum(const Json& replay) {
+  const auto compared = replay.at("compared").get<std::int64_t>();
+  const auto here = replay.at("total_replayed_ms").get<double>();
+  if (compared == 0)
+    return fmt::format("here {} ms in all; the logs have no times to compare with\n", four_digits(here));
+  const auto then = replay.at("total_recorded_ms").get<double>();
+  return fmt::format("{} with a time in the logs: {} ms there, {} ms here{}\n", plural(compared, "collective"),
+                     four_digits(then), four_digits(here),
+                     then > 0 ? fmt::format(", {}x", four_digits(here / then)) : std::string());
+}
+
 }  // namespace
+
+std::string replayed_table(const Json& replay, std::size_t top, const Style& style) {
+  std::map<std::string, Replayed> kinds;
+  for (const auto& collective : replay.at("collectives")) {
+    auto& kind = kinds[name_of(collective)];
+    ++kind.calls;
+    if (collective.contains("skipped")) kind.skipped = printable(collective.at("skipped").get<std::string>());
+    const auto replayed = collective.at("replayed_ms"), recorded = collective.at("recorded_ms");
+    if (replayed.is_null()) continue;
+    kind.replayed_ms += replayed.get<double>();
+    if (recorded.is_null()) continue;
+    ++kind.compared;
+    kind.recorded_ms += recorded.get<double>();
+    kind.beside_ms += replayed.get<double>();
+  }
+  std::vector<std::pair<std::string, Replayed>> rows(kinds.begin(), kinds.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.replayed_ms > b.second.replayed_ms; });
+  detail::Table table({{"made again", true}, {"calls"}, {"logs ms"}, {"here ms"}, {"here / logs"}});
+  std::string left_out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& [name, kind] = rows[i];
+    if (!kind.skipped.empty()) left_out += paragraph(fmt::format("not made: {}: {}", name, kind.skipped), style);
+    if (i >= top || kind.replayed_ms == 0) continue;
+    table.add({name, std::to_string(kind.calls), kind.compared > 0 ? four_digits(kind.recorded_ms) : "-",
+               four_digits(kind.compared > 0 ? kind.beside_ms : kind.replayed_ms),
+               kind.recorded_ms > 0 ? four_digits(kind.ratio()) : "-"});
+  }
+  auto out = "\n" + table.text(style);
+  if (rows.size() > top)
+    out += fmt::format("... and {} (--top)\n", plural(static_cast<std::int64_t>(rows.size() - top), "more kind"));
+  return out + left_out + replayed_sum(replay);
+}
 
 std::string replay_table(const replay::ReplayView& view, std::size_t top, const Style& style) {
   return heading(view, style) + ranks_text(view, style) + patterns_text(view, top, style) + slowest_text(view, style) +

@@ -11,4 +11,8 @@ namespace stepgauge::report {
 /// collectives, what could not be read, notes.
 std::string replay_table(const replay::ReplayView& view, std::size_t top, const Style& style = {});
 
+/// Collectives that were made again (`replay` of a rank record): by kind and size, how often, the logs' time and the
+/// time here, ms in sum, and their ratio; the `top` that took longest here. Then the sums over those that have both.
+std::string replayed_table(const Json& replay, std::size_t top, const Style& style = {});
+
 }  // namespace stepgauge::report

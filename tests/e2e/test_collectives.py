@@ -9,7 +9,7 @@ import socket
 import subprocess
 
 import pytest
-from conftest import BIN, WORKER, RealRun, assert_valid, strict_json
+from conftest import BIN, OK, REGRESSION, USAGE, WORKER, RealRun, assert_valid, strict_json
 
 SUITE = """\
 stepgauge: 1
@@ -213,6 +213,26 @@ def test_a_plan_for_other_ranks_is_refused(cell, tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps({**PLAN, "world_size": 8}))
     for record in ByHand(tmp_path, [cell, cell], STEPGAUGE_REPLAY=str(tmp_path / "plan.json")).run():
         assert record["status"] == "crashed" and "plan.json: the plan is for 8 ranks, this launch has 2" in record["reason"]
+
+
+def test_the_collectives_of_a_run_are_made_again(run):
+    logs = run.launch_folder(plain(run))
+    done = run.work("replay", logs, "--run", "--device", "cpu", "--out", "again", "--json", timeout=120)
+    assert done.code in (OK, REGRESSION), done  # a busy machine may have had a rank come late into one of them
+    replay = done.json["replay"]
+    assert len(replay["collectives"]) == len(log_of(logs, 0)[1]) and replay["passes"] == 3
+    assert replay["compared"] > 20 and replay["total_recorded_ms"] > 0 and replay["total_replayed_ms"] > 0
+    text = run.work("replay", logs, "--run", "--device", "cpu", "--out", "again2", timeout=120).out
+    assert "here / logs" in text and "all_reduce" in text and "with a time in the logs" in text
+    refused = run.work("replay", logs, "--run", "--device", "cpu", "--out", "again")
+    assert refused.code == USAGE and "it is there already" in refused.err
+
+
+def test_the_skipped_collective_is_found_in_the_logs(run):
+    (record,) = run.of("skip_collective@rank1")
+    done = run.work("replay", run.launch_folder(record), "--json")
+    assert done.code == REGRESSION, done
+    assert {found["pattern"] for found in done.json["patterns"]} & {"skipped", "extra", "mismatch", "silent"}, done
 
 
 def over_mpi(cell: dict) -> dict:

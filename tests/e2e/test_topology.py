@@ -123,7 +123,7 @@ def test_ranks_share_devices_only_where_the_cell_says_so(work, two_gpus):
     assert ".oversubscribed" in record["cell"]["id"]
     seen = [rank["environment"] for rank in record["ranks"]]
     assert [one["LOCAL_RANK"] for one in seen] == ["0", "1", "0"]
-    assert [one["NCCL_HOSTID"] for one in seen] == ["stepgauge-0", "stepgauge-0", "stepgauge-1"]
+    assert [one["NCCL_HOSTID"] for one in seen] == ["stepgauge-0-0", "stepgauge-0-0", "stepgauge-0-1"]
 
 
 def test_the_doctor_shows_links_and_interfaces(work, two_gpus):

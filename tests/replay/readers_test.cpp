@@ -57,6 +57,17 @@ TEST(OwnFormat, EveryField) {
   EXPECT_EQ(log.unread_lines, 0u);
 }
 
+TEST(OwnFormat, WhereNobodySawTheEndNoneIsMissing) {
+  const Folder folder;
+  folder.write("a", R"({"schema":"stepgauge.collective_log","version":1,"rank":0,"world_size":2,"ends":"unknown"})"
+                    "\n[0,\"all_reduce\",8,1,\"backward\",5,null]\n");
+  folder.write("b", R"({"schema":"stepgauge.collective_log","version":1,"rank":1,"world_size":2,"ends":"host"})"
+                    "\n[0,\"all_reduce\",8,1,\"backward\",5,null                ,\"float32\",2]\n");
+  const auto log = folder.read();
+  EXPECT_EQ(log.groups.at(0).streams.at(0).records.at(0).end, not_known);
+  EXPECT_EQ(log.groups.at(0).streams.at(1).records.at(0).end, not_ended);
+}
+
 TEST(OwnFormat, RanksOneBehindTheOtherInOneFile) {
   const Folder folder;
   const auto path = folder.write("all.jsonl", test::rank_log(0, 2, 20) + test::rank_log(1, 2, 20));

@@ -59,14 +59,16 @@ class Compact {
   const char* end_;
 };
 
-bool read_compact(std::string_view line, Fields& out) {
+bool read_compact(std::string_view line, std::int64_t without_end, Fields& out) {
   Compact in(line);
-  out.end = not_ended;
+  out.end = without_end;
   if (!(in.take('[') && in.number(out.sequence) && in.take(',') && in.text(out.kind) && in.take(',') &&
         in.number_or_null(out.bytes) && in.take(',') && (in.null() || in.number(out.shape)) && in.take(',') &&
         in.text_or_null(out.call_site) && in.take(',') && in.number_or_null(out.enter) && in.take(',') &&
         in.number_or_null(out.end))) {
     return false;
+  }
+  while (in.take(' ')) {  // room that a writer left for an end that came late
   }
   if (in.take(']')) return in.at_end();
   if (!(in.take(',') && in.text_or_null(out.dtype) && in.take(',') && in.number_or_null(out.count))) return false;
@@ -79,7 +81,7 @@ std::int64_t integer(const Json& value, std::int64_t otherwise) {
 }
 
 /// `holds` keeps the texts. Throws Json::exception, or ContractError for another number of fields.
-void read_json(std::string_view line, Json& holds, Fields& out) {
+void read_json(std::string_view line, std::int64_t without_end, Json& holds, Fields& out) {
   holds = Json::parse(line);
   const Json& all = holds;
   if (!all.is_array() || all.size() < 7 || all.size() > 10 || all.size() == 8) {
@@ -98,7 +100,7 @@ void read_json(std::string_view line, Json& holds, Fields& out) {
   out.shape = all.at(3).is_null() ? 0 : all.at(3).get<std::uint64_t>();
   out.call_site = text(4);
   out.enter = integer(all.at(5), not_known);
-  out.end = integer(all.at(6), not_ended);
+  out.end = integer(all.at(6), without_end);
   out.dtype = text(7);
   out.count = all.size() > 8 ? integer(all.at(8), not_known) : not_known;
   out.group = text(9);
@@ -134,7 +136,8 @@ class OwnReader {
   LineReader& lines_;
   LogBuilder& into_;
   std::int64_t rank_ = -1, base_ = 0;
-  bool refused_ = false;  ///< the header was, so its lines are not complained about one by one
+  std::int64_t without_end_ = not_ended;  ///< what null says of an end
+  bool refused_ = false;                  ///< the header was, so its lines are not complained about one by one
   std::string group_;
   Stream* stream_ = nullptr;
   Op op_;
@@ -161,6 +164,7 @@ void OwnReader::header(std::string_view line) {
       throw ContractError(fmt::format("{}: rank {} of {} ranks", where, rank, world_size));
     }
     base_ = optional<std::int64_t>(head, "base_ns", 0, where);
+    without_end_ = optional<std::string>(head, "ends", "host", where) == "unknown" ? not_known : not_ended;
     into_.world_size(world_size);
     rank_ = rank;
     refused_ = false;
@@ -190,7 +194,7 @@ void OwnReader::add(const Fields& fields) {
 
 void OwnReader::record(std::string_view line) {
   Fields fields;
-  if (read_compact(line, fields)) return add(fields);
+  if (read_compact(line, without_end_, fields)) return add(fields);
   if (!lines_.whole()) {
     into_.note(fmt::format("{}:{}: the line is cut off, the log goes no further", lines_.path(), lines_.number()));
     return;
@@ -198,7 +202,7 @@ void OwnReader::record(std::string_view line) {
   try {
     Json holds;
     fields = {};
-    read_json(line.substr(0, longest_record), holds, fields);
+    read_json(line.substr(0, longest_record), without_end_, holds, fields);
     add(fields);
   } catch (const Json::exception&) {
     into_.unread(lines_.path(), lines_.number(), "not a JSON array of a collective");

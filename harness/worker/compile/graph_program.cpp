@@ -55,6 +55,7 @@ torch::Tensor GraphProgram::step() {
   const bool in_order = marks() != nullptr && marks()->in_device_order();
   auto& captured = in_order ? marked_ : reduces_ ? plain_ : unreduced_;
   if (!in_order) mark("replay");
+  if (in_order && group_ != nullptr) group_->trace_log().repeat_captured();
   captured.graph->replay();
   if (!whole_) training_.optimizer_step(mark_);
   return captured.loss;
@@ -62,7 +63,10 @@ torch::Tensor GraphProgram::step() {
 
 void GraphProgram::set_marks(StepMarks* marks) {
   EagerProgram::set_marks(marks);
-  if (marks != nullptr && marks->in_device_order() && marked_.graph == nullptr) marked_ = capture();
+  if (marks == nullptr || !marks->in_device_order() || marked_.graph != nullptr) return;
+  if (group_ != nullptr) group_->trace_log().begin_capture();
+  marked_ = capture();
+  if (group_ != nullptr) group_->trace_log().end_capture();
 }
 
 bool GraphProgram::set_reduction(bool on) {

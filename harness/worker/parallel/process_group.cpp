@@ -55,28 +55,28 @@ bool checks_agreement(const Cell& cell) {
 
 RankGroup::RankGroup(const RankEnvironment& environment, const Cell& cell, DeviceRoom& room, TraceLog& log,
                      CollectiveLog* collectives)
-    : room_(room), store_(connect(environment)) {
+    : room_(room), log_(log), store_(connect(environment)) {
   const int rank = environment.rank, ranks = environment.world_size;
   refuse_strangers(*store_, cell, rank, ranks);
   const auto prefixed = c10::make_intrusive<c10d::PrefixStore>("group", store_);
   if (cell.ddp.backend == "mpi") {
     open(prefixed, make_mpi_backend(rank, ranks, checks_agreement(cell), library_),
-         c10d::ProcessGroup::BackendType::MPI, log, collectives);
+         c10d::ProcessGroup::BackendType::MPI, collectives);
   } else {
-    open(prefixed, room.make_backend(prefixed, rank, ranks), room.backend_type(), log, collectives);
+    open(prefixed, room.make_backend(prefixed, rank, ranks), room.backend_type(), collectives);
   }
 }
 
 RankGroup::RankGroup(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<c10d::Backend> backend, DeviceRoom& room,
                      TraceLog& log)
-    : room_(room), store_(std::move(store)) {
-  open(store_, std::move(backend), room.backend_type(), log, nullptr);
+    : room_(room), log_(log), store_(std::move(store)) {
+  open(store_, std::move(backend), room.backend_type(), nullptr);
 }
 
 void RankGroup::open(const c10::intrusive_ptr<c10d::Store>& store, c10::intrusive_ptr<c10d::Backend> backend,
-                     c10d::ProcessGroup::BackendType type, TraceLog& log, CollectiveLog* collectives) {
+                     c10d::ProcessGroup::BackendType type, CollectiveLog* collectives) {
   const int rank = backend->getRank(), ranks = backend->getSize();
-  backend_ = c10::make_intrusive<RecordingBackend>(std::move(backend), log, /*completion=*/room_.device().is_cpu());
+  backend_ = c10::make_intrusive<RecordingBackend>(std::move(backend), log_, /*completion=*/room_.device().is_cpu());
   backend_->keep_log(collectives);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(store, rank, ranks);
   group_->setBackend(room_.device().type(), type, backend_);

@@ -51,14 +51,17 @@ class RankGroup {
   /// What this rank has handed to collectives so far.
   TrafficByKind traffic() const { return backend_->traffic().now(); }
 
+  TraceLog& trace_log() { return log_; }
+
   /// Ends the communicators; to be called before exit, on every rank.
   void shutdown();
 
  private:
   void open(const c10::intrusive_ptr<c10d::Store>& store, c10::intrusive_ptr<c10d::Backend> backend,
-            c10d::ProcessGroup::BackendType type, TraceLog& log, CollectiveLog* collectives);
+            c10d::ProcessGroup::BackendType type, CollectiveLog* collectives);
 
   DeviceRoom& room_;
+  TraceLog& log_;
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<RecordingBackend> backend_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;

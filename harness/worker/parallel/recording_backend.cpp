@@ -87,7 +87,8 @@ c10::intrusive_ptr<c10d::Work> RecordingBackend::record(TrafficCounter::Kind kin
   const auto bytes = total_bytes(tensors);
   traffic_.count(kind, bytes);
   const auto call = [&] { return logged(TrafficCounter::name(kind), tensors, make); };
-  if (!log_.recording()) return call();
+  if (log_.capturing()) log_.capture_collective(TrafficCounter::name(kind), bytes, holds_gradients(kind, tensors));
+  if (log_.capturing() || !log_.recording()) return call();
   const auto index = log_.begin_collective(TrafficCounter::name(kind), bytes, holds_gradients(kind, tensors));
   auto work = call();
   log_.end_collective_call(index);

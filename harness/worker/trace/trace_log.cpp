@@ -46,6 +46,16 @@ std::size_t TraceLog::begin_collective(const char* kind, std::int64_t bytes, boo
   return collectives_.size() - 1;
 }
 
+void TraceLog::capture_collective(const char* kind, std::int64_t bytes, bool gradient) {
+  const std::lock_guard lock(mutex_);
+  captured_.push_back({kind, bytes, gradient});
+}
+
+void TraceLog::repeat_captured() {
+  if (!recording_) return;
+  for (const auto& [kind, bytes, gradient] : captured_) end_collective_call(begin_collective(kind, bytes, gradient));
+}
+
 void TraceLog::end_collective_call(std::size_t index) {
   const std::lock_guard lock(mutex_);
   collectives_[index].end_ns = monotonic_ns();

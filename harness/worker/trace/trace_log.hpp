@@ -53,6 +53,15 @@ class TraceLog {
   std::size_t begin_collective(const char* kind, std::int64_t bytes, bool gradient);
   void end_collective_call(std::size_t index);
   void complete_collective(std::size_t index);
+
+  /// Collectives that are captured into a graph happen in none of its captures and in every replay. Between these two
+  /// they are kept apart; repeat_captured() enters them as calls of the step, just before the replay.
+  void begin_capture() { capturing_ = true; }
+  void end_capture() { capturing_ = false; }
+  bool capturing() const { return capturing_; }
+  void capture_collective(const char* kind, std::int64_t bytes, bool gradient);
+  void repeat_captured();
+
   /// Buckets are counted anew in each step.
   void begin_step() { next_bucket_ = 0; }
 
@@ -63,7 +72,13 @@ class TraceLog {
   const std::vector<CounterPoint>& counters() const { return counters_; }
 
  private:
-  bool recording_ = false;
+  struct Captured {
+    const char* kind;
+    std::int64_t bytes;
+    bool gradient;
+  };
+  bool recording_ = false, capturing_ = false;
+  std::vector<Captured> captured_;
   std::mutex mutex_;
   std::vector<std::string> names_;
   struct Hash {
