@@ -30,6 +30,8 @@ class RankGroup {
             TraceLog& log);
 
   const c10::intrusive_ptr<c10d::ProcessGroup>& group() const { return group_; }
+  /// "nccl", "gloo", "mpi": the backend's own name, whatever type it is registered as.
+  std::string backend_name() const { return backend_->getBackendName(); }
   int rank() const { return group_->getRank(); }
   int size() const { return group_->getSize(); }
 

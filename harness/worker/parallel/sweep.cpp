@@ -85,7 +85,7 @@ class Sweep {
   }
 
   void time_pairs(std::int64_t bytes) {
-    const auto name = group_.group()->getBackendName();
+    const auto name = group_.backend_name();
     const int ranks = group_.size(), pairs = ranks * (ranks - 1) / 2;
     if (name != "gloo" && name != "nccl" && name != "mpi") {
       out_["pairs_absent"] = "backend " + name + " is not known to send and receive";
