@@ -1,9 +1,10 @@
 #pragma once
 // The compile caches of a run's launches: an empty folder in the launch's own for a cold start, and for a warm one a
-// folder of the run that an earlier launch of the cell has filled.
+// folder of the run that an earlier launch has filled: one of the same cell with `cache: cold` where the run has it.
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "contract/cell.hpp"
 
@@ -14,6 +15,9 @@ inline constexpr const char* cache_stamp = "stamp.json";
 
 /// RUN/caches/HASH, shared by the warm launches of a cell.
 std::filesystem::path warm_caches(const std::filesystem::path& run, const Cell& cell);
+
+/// The cell of `cells` that is `cell` but for `cache`, which is `cache` there; null when there is none.
+const Cell* cache_twin(const Cell& cell, const std::string& cache, const std::vector<Cell>& cells);
 
 /// The launch that filled these caches, as told to note_filled(); nullopt when they are not filled: nobody did, or a
 /// rank's stamp is missing.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/compile_caches.hpp"
 #include "store/baseline.hpp"
 #include "store/fingerprint.hpp"
 
@@ -52,6 +53,7 @@ DurationGuess::DurationGuess(const Plan& plan) : source_("a guess: this machine 
   for (const auto& cell : plan.cells) {
     uses_gpu = uses_gpu || cell.device == "cuda";
     compiles = compiles || start_seconds(cell, false) > 0;
+    if (cell.cache == "warm" && cache_twin(cell, "cold", plan.cells) == nullptr) filled_apart_.insert(cell.id);
   }
   if (compiles) source_ += "; by device, and by what each compile mode takes to start, cold or warm";
   const auto slug = store::fingerprint_slug(store::fingerprint(to_json(plan.machine), uses_gpu));
@@ -73,7 +75,7 @@ double DurationGuess::launch_seconds(const Cell& cell) const {
 }
 
 double DurationGuess::cell_seconds(const Cell& cell) const {
-  const double filling_s = cell.cache == "warm" ? device_seconds(cell) + start_seconds(cell, false) : 0;
+  const double filling_s = filled_apart_.count(cell.id) > 0 ? device_seconds(cell) + start_seconds(cell, false) : 0;
   return launch_seconds(cell) * cell.launches + filling_s;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 // How long a suite will take: from the launches in this machine's baseline of the suite where there are any, else a
 // stated guess: a launch of the device, and what its mode takes to start. The launch that fills the caches of a warm
-// cell counts once a cell.
+// cell counts once a cell, where the suite has no cold twin that does it on the way.
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ class DurationGuess {
 
  private:
   std::map<std::string, double> seconds_;  ///< cell id -> mean of its launches
+  std::set<std::string> filled_apart_;     ///< ids of warm cells without a cold twin
   std::string source_;
 };
 

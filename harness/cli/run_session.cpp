@@ -117,7 +117,19 @@ class Session {
     request.interrupt_fd = interrupt_.fd();
     request.devices = devices_of(cell, devices_);
     if (cell.cache == "warm") request.caches = warm_caches(folder_.path(), cell);
+    if (cell.cache == "cold") request.caches = caches_to_fill(cell).value_or(path / launch::cold_cache_name);
     return request;
+  }
+
+  /// Where a cold launch leaves its caches for the warm twin of its cell: emptied; nullopt when there is no twin in this
+  /// run or it has them.
+  std::optional<std::filesystem::path> caches_to_fill(const Cell& cell) const {
+    const auto* twin = cache_twin(cell, "warm", folder_.info().cells);
+    if (twin == nullptr) return std::nullopt;
+    auto caches = warm_caches(folder_.path(), *twin);
+    if (filled_by(caches, cell.ddp.ranks)) return std::nullopt;
+    std::filesystem::remove_all(caches);
+    return caches;
   }
 
   Launched launch(launch::LaunchRequest request) {
@@ -214,19 +226,24 @@ class Session {
     const auto& cell = *pending.cell;
     auto request = request_of(cell, pending.launch, path);
     request.memory_history = inside_.memory_history;
+    const std::filesystem::path caches = request.caches;
     display_.start(cell, pending.launch);
     auto launched = launch(std::move(request));
     if (interrupted_) return std::nullopt;
-    if (cell.cache == "warm") evidence["cache_mib"] = folder_mib(warm_caches(folder_.path(), cell));
-    if (cell.cache == "cold") settle_cold_caches(path, launched.outcome.status, evidence);
+    if (!caches.empty()) evidence["cache_mib"] = folder_mib(caches);
+    if (cell.cache == "cold" && launched.outcome.status == Status::ok) settle_cold_caches(cell, path, caches);
     return summarised(pending, attempt, path, std::move(launched), evidence);
   }
 
-  /// Nobody reads them again, and a run has many; those of a launch that failed are kept to be looked at.
-  static void settle_cold_caches(const std::filesystem::path& path, Status status, Json& evidence) {
-    evidence["cache_mib"] = folder_mib(path / launch::cold_cache_name);
+  /// Of a launch that went well. They are left to the cell's warm twin, or nobody reads them again and a run has many;
+  /// those of a launch that failed are kept to be looked at.
+  void settle_cold_caches(const Cell& cell, const std::filesystem::path& path, const std::filesystem::path& caches) {
+    if (caches != path / launch::cold_cache_name) {
+      note_filled(caches, cell.ddp.ranks, relative_to(folder_, path));  // not good: the twin is filled anew
+      return;
+    }
     std::error_code ignored;
-    if (status == Status::ok) std::filesystem::remove_all(path / launch::cold_cache_name, ignored);
+    std::filesystem::remove_all(caches, ignored);
   }
 
   store::RunFolder& folder_;

@@ -34,7 +34,7 @@ class GpuTest(unittest.TestCase):
         return done
 
     def run_suite(self, suite, name, *more):
-        """The run's exit code and its launch records in order."""
+        """The run's exit code and the record of every launch (of its last attempt) in order."""
         if isinstance(suite, str):
             path = self.folder / f"{name}.yaml"
             path.write_text(suite)
@@ -42,8 +42,9 @@ class GpuTest(unittest.TestCase):
             path = suite
         out = self.folder / name
         done = self.stepgauge("run", path, "--out", out, "--quiet", *more)
-        lines = (out / "records.jsonl").read_text().splitlines()
-        return done.returncode, [json.loads(line) for line in lines]
+        records = map(json.loads, (out / "records.jsonl").read_text().splitlines())
+        last = {(record["cell"]["id"], record["launch"]): record for record in records}
+        return done.returncode, list(last.values())
 
 
 class Faults(GpuTest):
@@ -65,23 +66,23 @@ class Faults(GpuTest):
 class Overhead(GpuTest):
     """The loop of the harness against a bare loop over the same program: 1.000 +- 0.003."""
 
-    def ratio(self, workload, batch, **more):
+    def ratio(self, workload, batch, rounds, **more):
         suite = {"stepgauge": 1, "name": "overhead", "launches": 1,
                  "defaults": {"device": "cuda", "workload": workload, "batch": batch, **more}, "measure": {"steps": 30}}
         self.assertEqual(self.run_suite(json.dumps(suite), workload)[0], 0)
         cell = next((self.folder / workload / "launches").glob("*/cell.json"))
-        done = subprocess.run([BIN / "bench_step_overhead", cell, "8"], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([BIN / "bench_step_overhead", cell, str(rounds)], capture_output=True, text=True, timeout=300)
         print(done.stdout, done.stderr, flush=True)
         return json.loads(done.stdout)["ratio"]
 
     @unittest.skipUnless((BIN / "bench_step_overhead").exists(), "built without Google Benchmark")
     def test_resnet50(self):
-        ratio = self.ratio("resnet50", 256, precision="bf16", memory_format="channels_last")
+        ratio = self.ratio("resnet50", 256, rounds=8, precision="bf16", memory_format="channels_last")
         self.assertAlmostEqual(ratio, 1, delta=0.003)
 
     @unittest.skipUnless((BIN / "bench_step_overhead").exists(), "built without Google Benchmark")
     def test_llama(self):
-        self.assertAlmostEqual(self.ratio("llama.1.1b", 8, precision="bf16_pure"), 1, delta=0.003)
+        self.assertAlmostEqual(self.ratio("llama.1.1b", 8, rounds=3, precision="bf16_pure"), 1, delta=0.003)
 
 
 MODES = """\
@@ -202,7 +203,7 @@ class Inside(GpuTest):
             return json.loads(self.stepgauge("trace", "diff", launches[0], launch, "--json").stdout)["rows"]
 
         self.assertEqual(rows(launches[1])[0]["name"], "idle")
-        self.assertIn("Memcpy DtoD", rows(launches[2])[0]["name"])
+        self.assertIn("Memcpy DtoD", next(row["name"] for row in rows(launches[2]) if row["change"] != "idle"))
         appeared = [row["name"] for row in rows(launches[3]) if row["change"] == "appeared"]
         self.assertTrue(any("erfinv" in name for name in appeared), appeared)
 

@@ -47,8 +47,11 @@ def test_estimates_know_of_compiling(work):
     eager, cold, warm = work("list", "modes.yaml", "--json").json["cells"]
     assert eager["estimated_s"] < warm["estimated_s"] and eager["estimated_s"] < cold["estimated_s"]
     assert "by what each compile mode takes to start" in work("list", "modes.yaml").out
-    one = work("list", "modes.yaml", "--json", "--launches", "1").json["cells"]
-    assert warm["estimated_s"] < 2 * one[2]["estimated_s"], "the filling launch counts once a cell"
+    suite(work, "[compile.default]", "[warm]")
+    (alone,) = work("list", "modes.yaml", "--json").json["cells"]
+    assert alone["estimated_s"] > warm["estimated_s"], "a launch that only fills caches"
+    (one,) = work("list", "modes.yaml", "--json", "--launches", "1").json["cells"]
+    assert alone["estimated_s"] < 2 * one["estimated_s"], "it counts once a cell"
 
 
 def test_options_of_a_mode(work):
@@ -102,6 +105,35 @@ def test_a_warm_start_is_filled_first_and_once(work):
             assert folder == str(work.path / "a/caches" / record["cell"]["hash"] / f"rank{rank['rank']}")
             assert (work.path / folder / "stamp.json").exists()
     work.assert_files_valid("a")
+
+
+def test_a_cold_launch_fills_the_caches_of_its_warm_twin(work):
+    suite(work, cache="[cold, warm]", defaults=", ddp: 2")
+    done = work.run("modes.yaml", "a", "--dump-environment")
+    assert done.code == OK and "4 of 4 launches ok" in done.out, done
+    first_cold, first_warm, second_cold, second_warm = work.records("a")
+    assert len(launches(work)) == 4, "no launch only to fill caches"
+    for record in (first_warm, second_warm):
+        assert record["evidence"]["cache_filled_by"] == first_cold["evidence"]["folder"]
+    folders = [[rank["environment"]["STEPGAUGE_CACHE_DIR"] for rank in record["ranks"]]
+               for record in (first_cold, first_warm, second_cold, second_warm)]
+    assert folders[0] == folders[1] == folders[3], "caches hold absolute paths: they are not moved"
+    assert not set(folders[2]) & set(folders[0]), "the second cold start is as cold as the first"
+    assert first_cold["evidence"]["cache_mib"] > 0
+    work.assert_files_valid("a")
+
+
+def test_a_cold_launch_that_failed_fills_nothing(work):
+    suite(work, cache="[cold, warm]")
+    work.write("worker.sh", f"""\
+case "$STEPGAUGE_CACHE_DIR" in */caches/*) [ -e fell ] || {{ : > fell; kill -9 $$; }};; esac
+exec {STUB}
+""")
+    done = work("run", "modes.yaml", "--quiet", "--out", "a", "--launches", "1", "--worker", "sh worker.sh")
+    assert done.code == FAILED, done
+    cold, warm = work.records("a")
+    assert (cold["status"], warm["status"]) == ("crashed", "ok")
+    assert warm["evidence"]["cache_filled_by"].endswith("-fill")
 
 
 def test_damaged_caches_are_refused_and_filled_again(work):

@@ -83,11 +83,11 @@ def test_another_version(folder: pathlib.Path) -> None:
 
 def test_another_cell(folder: pathlib.Path) -> None:
     fill(folder)
-    with pytest.raises(CacheRefused, match="filled by cell hash, this is cell other"):
+    with pytest.raises(CacheRefused, match="another program .hash, here other."):
         Caches("warm", "other", CPU)
 
 
-FOREIGN = '{"schema": "x", "version": 1, "files": {}, "versions": {}, "cell": "hash"}'
+FOREIGN = '{"schema": "x", "version": 1, "files": {}, "versions": {}, "program": "hash"}'
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"files": 3}', FOREIGN])

@@ -47,7 +47,16 @@ GraphProgram::Captured GraphProgram::capture() {
     out.loss = training_.forward_backward(mark_);
     if (whole_) training_.optimizer_step(mark_);
   });
+  for (const auto& [name, parameter] : parameters()) out.gradients.push_back(parameter.grad());
+  installed_ = &out.gradients.front();
   return out;
+}
+
+void GraphProgram::install(const Captured& captured) {
+  if (installed_ == &captured.gradients.front()) return;
+  auto next = captured.gradients.begin();
+  for (auto& [name, parameter] : parameters()) parameter.mutable_grad() = *next++;
+  installed_ = &captured.gradients.front();
 }
 
 torch::Tensor GraphProgram::step() {
@@ -56,6 +65,7 @@ torch::Tensor GraphProgram::step() {
   auto& captured = in_order ? marked_ : reduces_ ? plain_ : unreduced_;
   if (!in_order) mark("replay");
   if (in_order && group_ != nullptr) group_->trace_log().repeat_captured();
+  install(captured);
   captured.graph->replay();
   if (!whole_) training_.optimizer_step(mark_);
   return captured.loss;
@@ -72,13 +82,7 @@ void GraphProgram::set_marks(StepMarks* marks) {
 bool GraphProgram::set_reduction(bool on) {
   if (!EagerProgram::set_reduction(on)) return false;
   reduces_ = on;
-  if (on || unreduced_.graph != nullptr) return true;
-  // A capture leaves the parameters with gradients of its own; those that a replay of the other graph writes are kept.
-  std::vector<torch::Tensor> gradients;
-  for (const auto& [name, parameter] : parameters()) gradients.push_back(parameter.grad());
-  unreduced_ = capture();
-  std::size_t next = 0;
-  for (auto& [name, parameter] : parameters()) parameter.mutable_grad() = gradients[next++];
+  if (!on && unreduced_.graph == nullptr) unreduced_ = capture();
   return true;
 }
 

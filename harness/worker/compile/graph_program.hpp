@@ -24,8 +24,11 @@ class GraphProgram final : public EagerProgram {
   struct Captured {
     std::unique_ptr<DeviceGraph> graph;
     torch::Tensor loss;
+    std::vector<torch::Tensor> gradients;  ///< what its replays write, in the order of the parameters
   };
   Captured capture();
+  /// Makes the graph's gradients those of the parameters: for the optimizer outside it, and for who looks at them.
+  void install(const Captured& captured);
 
   DeviceRoom& room_;
   const std::string mode_;
@@ -34,6 +37,7 @@ class GraphProgram final : public EagerProgram {
   RankGroup* group_ = nullptr;
   TrafficByKind traffic_;
   bool reduces_ = true;
+  const torch::Tensor* installed_ = nullptr;  ///< first of the gradients that the parameters have now
   double warmup_s_ = 0, capture_s_ = 0;
 };
 

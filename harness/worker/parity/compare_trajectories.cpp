@@ -49,6 +49,13 @@ double distance(const std::vector<double>& value, const std::vector<double>& ref
 
 using Part = std::vector<double> Trajectory::Sample::*;
 
+/// Three times the spread and the floor. Where the spread itself overflows, nothing can be told: finite, since it is
+/// written, and beyond any error that is.
+double allowance(double spread, double floor) {
+  constexpr double anything = 1e30;
+  return std::isfinite(spread) ? multiple * spread + floor : anything;
+}
+
 struct Worst {
   std::string name;
   double error = 0, allowed = 0;
@@ -68,7 +75,7 @@ Worst worst_sample(const Trajectory& value, const Trajectory& spread, const Traj
     const auto& expected = reference.samples[i].*part;
     if (norm(expected) <= negligible * largest * std::sqrt(static_cast<double>(expected.size()))) continue;
     const double error = distance(value.samples[i].*part, expected);
-    const double allowed = multiple * distance(spread.samples[i].*part, expected) + floor;
+    const double allowed = allowance(distance(spread.samples[i].*part, expected), floor);
     ++worst.compared;
     if (allowed < 1) ++worst.telling;  // a gradient or update that is not there is at a distance of 1
     const bool finite = std::isfinite(error);
@@ -109,7 +116,7 @@ Json compare_trajectories(const Trajectory& value, const Trajectory& spread, con
     double error = relative(value.losses[i], expected);
     if (!std::isfinite(error)) error = 1e30;
     const double moved = relative(reference.losses[0], expected);
-    const double allowed = multiple * relative(spread.losses[i], expected) + floor.loss + loss_per_movement * moved;
+    const double allowed = allowance(relative(spread.losses[i], expected), floor.loss + loss_per_movement * moved);
     if (error / allowed > loss_error / loss_allowed || i == 0) {
       loss_error = error;
       loss_allowed = allowed;
@@ -126,7 +133,7 @@ Json compare_trajectories(const Trajectory& value, const Trajectory& spread, con
                                     floor.update + update_per_movement * std::min(1.0, movement));
   double norm_error = relative(value.gradient_norm, reference.gradient_norm);
   if (!std::isfinite(norm_error)) norm_error = 1e30;
-  const double norm_allowed = multiple * relative(spread.gradient_norm, reference.gradient_norm) + floor.gradient;
+  const double norm_allowed = allowance(relative(spread.gradient_norm, reference.gradient_norm), floor.gradient);
   const auto describe = [](const char* what, const Worst& worst) {
     return fmt::format("{} of parameter {} (relative difference {:.2g}, allowed {:.2g})", what, worst.name, worst.error,
                        worst.allowed);

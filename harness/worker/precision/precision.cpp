@@ -75,7 +75,7 @@ void LossScaler::inspect(std::vector<torch::Tensor>& gradients) {
 }
 
 void LossScaler::restart() {
-  scale_.fill_(initial_loss_scale);
+  scale_.fill_(restart_loss_scale);
   growth_.zero_();
 }
 

@@ -13,6 +13,8 @@
 namespace stepgauge::worker {
 
 inline constexpr double initial_loss_scale = 65536;  ///< as torch.amp.GradScaler
+/// After a restart: low enough that the first step is not skipped for an overflow, as steps at the initial scale may be.
+inline constexpr double restart_loss_scale = 1024;
 
 struct PrecisionPolicy {
   std::string name;
@@ -43,7 +45,7 @@ class LossScaler {
   /// Looks for infinities in the scaled gradients; the fused optimizer then unscales, or skips the step.
   void inspect(std::vector<torch::Tensor>& gradients);
   void update();
-  void restart();  ///< as before the first step, in place
+  void restart();  ///< as before the first step but at `restart_loss_scale`, in place
   const torch::Tensor& factor() const { return scale_; }
   const torch::Tensor& found_inf() const { return found_inf_; }
 

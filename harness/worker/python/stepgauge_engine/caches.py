@@ -10,7 +10,7 @@ import torch
 
 STAMP = "stamp.json"
 SCHEMA = "stepgauge.cache_stamp"
-VERSION = 1
+VERSION = 2
 # Folder of each kind below the rank's folder; triton and inductor's own may be led elsewhere by a cell's environment.
 KINDS = {"inductor": "inductor/fxgraph", "autograd": "inductor/aotautograd", "triton": "triton", "cuda_jit": "cuda"}
 SHOWN = 3
@@ -54,9 +54,9 @@ def manifest(folder: pathlib.Path) -> dict[str, dict]:
 class Caches:
     """cold: an empty folder. warm: a stamped one, checked file by file. Neither: PyTorch's usual folders, not looked at."""
 
-    def __init__(self, asked: str, cell_hash: str, device: torch.device) -> None:
+    def __init__(self, asked: str, program: str, device: torch.device) -> None:
         self._asked = asked
-        self._hash = cell_hash
+        self._program = program
         self._device = device
         self._folder = folder_of_rank() if asked else None
         if asked and self._folder is None:
@@ -89,13 +89,13 @@ class Caches:
             return f"no {STAMP}: no launch of this cell filled them to the end"
         try:
             stamp = json.loads(path.read_text())
-            described, written_by, cell = stamp["files"], stamp["versions"], stamp["cell"]
+            described, written_by, program = stamp["files"], stamp["versions"], stamp["program"]
             if (stamp["schema"], stamp["version"]) != (SCHEMA, VERSION):
                 return f"{STAMP} has schema {stamp['schema']} version {stamp['version']}, expected {SCHEMA} version {VERSION}"
         except (ValueError, KeyError, TypeError, AttributeError):
             return f"{STAMP} is damaged"
-        if cell != self._hash:
-            return f"they were filled by cell {cell}, this is cell {self._hash}"
+        if program != self._program:
+            return f"they were filled by a cell that compiles another program ({program}, here {self._program})"
         if differing := differing_versions(written_by, versions(self._device)):
             return f"they were written with {differing}"
         return differing_files(self._folder, described)
@@ -105,7 +105,7 @@ class Caches:
         if self._folder is None:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
-        content = {"schema": SCHEMA, "version": VERSION, "cell": self._hash, "versions": versions(self._device),
+        content = {"schema": SCHEMA, "version": VERSION, "program": self._program, "versions": versions(self._device),
                    "files": manifest(self._folder)}
         temporary = self._folder / (STAMP + ".tmp")
         temporary.write_text(json.dumps(content, indent=1))

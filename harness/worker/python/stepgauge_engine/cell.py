@@ -1,7 +1,10 @@
 """The cell as the engine reads it: only what a step depends on."""
 
 import dataclasses
+import hashlib
 import json
+
+NOT_COMPILED = ("id", "hash", "cache", "measure", "limits", "launches")  # parts of a cell that no compiled program depends on
 
 
 class Unsupported(Exception):
@@ -11,6 +14,10 @@ class Unsupported(Exception):
 def first_line(error: BaseException) -> str:
     """What went wrong, without the pages that a compiler adds."""
     return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+
+
+def digest(document: dict) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:8]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,10 +49,12 @@ class Checkpointing:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One point of the matrix. `document` is the whole JSON, for the parts that only one module reads."""
+    """One point of the matrix. `document` is the whole JSON, for the parts that only one module reads; `program` is the
+    same in cells that compile the same."""
 
     id: str
     hash: str
+    program: str
     family: str
     sizes: dict[str, int]
     precision: str
@@ -68,6 +77,7 @@ class Cell:
         return Cell(
             id=document["id"],
             hash=document["hash"],
+            program=digest({key: value for key, value in document.items() if key not in NOT_COMPILED}),
             family=document["workload"]["family"],
             sizes=document["workload"]["sizes"],
             precision=document["precision"],

@@ -33,7 +33,7 @@ class Engine:
         self._device = torch.device(device)
         self._graphs_path: str | None = json.loads(options_json).get("graphs_path")
         # Before anything can use them: refused caches must not have been read.
-        self._caches = Caches(self._cell.cache if self._cell.compiled else "", self._cell.hash, self._device)
+        self._caches = Caches(self._cell.cache if self._cell.compiled else "", self._cell.program, self._device)
         self._faults = Faults(self._cell.wrong)
         self._precision = Precision(self._cell.precision, self._device)
         self._twin = load_twin(self._cell.family)

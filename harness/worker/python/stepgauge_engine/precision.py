@@ -9,6 +9,7 @@ from torch import Tensor
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 KNOWN = ("fp32", "tf32", "bf16", "bf16_pure", "fp16", "fp8", "fp8_delayed")
 FIRST_SCALE = 65536.0
+RESTART_SCALE = 1024.0  # as worker/precision/precision.hpp
 
 
 class Precision:
@@ -33,8 +34,8 @@ class Precision:
         return loss if self.scaler is None else self.scaler.scale(loss)
 
     def restart(self) -> None:
-        """The scaler's first values, in place; before its first use it has none."""
+        """The scaler's values behind a restart, in place; before its first use it has none."""
         if self.scaler is None or self.scaler._scale is None:
             return
-        self.scaler._scale.fill_(FIRST_SCALE)
+        self.scaler._scale.fill_(RESTART_SCALE)
         self.scaler._growth_tracker.zero_()
