@@ -30,9 +30,15 @@ function(stepgauge_test name)
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   stepgauge_own_code(test_${name})
+  stepgauge_quick_to_compile(test_${name})
   add_test(NAME ${name} COMMAND test_${name} --gtest_shuffle)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "unit;${ARG_LABELS}"
     ENVIRONMENT "STEPGAUGE_SOURCE_DIR=${CMAKE_SOURCE_DIR};STEPGAUGE_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
+endfunction()
+
+# For code that is compiled more often than it runs: a third less time in the compiler.
+function(stepgauge_quick_to_compile target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 # stepgauge_python_lacks(<out> <module> ...): TRUE in <out> where Torch's Python lacks one of the modules.
