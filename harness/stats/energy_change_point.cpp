@@ -138,7 +138,6 @@ std::vector<std::size_t> energy_changes(std::span<const double> values, const En
   std::mt19937_64 engine(rule.seed);
   Bounds bounds{0, values.size()};
   while (const auto split = detail::best_energy_split(values, bounds, rule.min_segment)) {
-    if (split->distance <= 0.0) break;
     std::vector<double> shuffled(values.begin(), values.end());
     std::size_t hits = 0;
     for (std::size_t draw = 0; draw < rule.permutations; ++draw) {
