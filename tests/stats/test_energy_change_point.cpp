@@ -109,7 +109,7 @@ TEST(EnergyChangesInWindows, ChangesKeepTheirDistance) {
   std::fill_n(values.begin() + 20, 8, 100.0);
   EXPECT_EQ(indices(energy_changes_in_windows(values)), (std::vector<std::size_t>{20, 28}));
 
-  // Windows that overlap find places near to each other; none of them may stay.
+  // Nor do those of windows that overlap come near to each other.
   const auto changes = energy_changes_in_windows(test::tigerbeetle, {.window = 30, .max_p = 0.2, .min_segment = 5});
   ASSERT_GT(changes.size(), 10u);
   for (const EnergyChange& change : changes) {
