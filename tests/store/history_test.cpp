@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <fcntl.h>
 #include <thread>
 
 #include "store/fingerprint.hpp"
