@@ -4,6 +4,8 @@
 #include <optional>
 #include <span>
 
+#include "stats/interval.hpp"
+
 // Comparison of two independent samples of launch values with unequal variances (Welch 1947).
 namespace stepgauge::stats {
 
@@ -18,11 +20,6 @@ struct TwoSample {
   std::optional<double> standard_error{};  // of diff; nullopt when exact or an arm has fewer than two values
   std::optional<double> df{};              // Welch-Satterthwaite; present exactly when standard_error is
   bool exact = false;                      // two or more values and no spread in both arms: diff is a fact
-};
-
-struct Interval {
-  double lower;
-  double upper;
 };
 
 // When one arm alone has no spread the standard error and df are those of the other arm. nullopt when an arm

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace stepgauge::stats {
+
+struct Interval {
+  double lower;
+  double upper;
+};
+
+}  // namespace stepgauge::stats
