@@ -9,7 +9,7 @@
 
 #include "config/config_error.hpp"
 #include "config/glob.hpp"
-#include "contract/suggest.hpp"
+#include "config/selection.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -49,12 +49,12 @@ std::vector<Name> names_of(const store::History& history) {
 }
 
 [[noreturn]] void fail_unmatched(const std::string& option, const std::string& glob, const std::vector<Name>& names) {
+  if (names.empty()) throw config::ConfigError("", 0, 0, fmt::format("{} \"{}\": there is no series", option, glob));
   std::vector<std::string> known;
   for (const auto& name : names) known.push_back(name.plain + ":" + name.metric->name);
-  const auto near = nearest_name(glob, known);
   throw config::ConfigError("", 0, 0,
-                            fmt::format("{} \"{}\": names none of {} series; one is \"{}\"", option, glob, names.size(),
-                                        near.empty() && !known.empty() ? known.front() : near));
+                            fmt::format("{} \"{}\": names none of {} series; the nearest is \"{}\"", option, glob,
+                                        names.size(), config::nearest_to_glob(glob, known)));
 }
 
 std::string outcome_text(const store::HistoryCell& cell) {

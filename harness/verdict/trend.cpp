@@ -63,7 +63,8 @@ double median_of_last(const std::vector<double>& values, std::size_t count) {
 }
 
 /// Level of the last nights against the pinned night, against the control build only where that night had the same one.
-void add_creep(TrendRow& row, const TrendSeries& series, const Track& track, const TrendInput& input, double sigma) {
+void add_creep(TrendRow& row, const TrendSeries& series, const Track& track, const TrendInput& input,
+               std::optional<double> sigma) {
   if (!input.pin) return;
   const auto scale = series.metric->scale;
   const auto pinned = input.pin->night;
@@ -80,7 +81,8 @@ void add_creep(TrendRow& row, const TrendSeries& series, const Track& track, con
   const double difference = now - *base;
   row.creep = detail::as_change(scale, difference);
   const auto n = static_cast<double>(std::min(track.values.size(), level_nights));
-  const double error = sigma * std::sqrt(1 + median_inflation / n);
+  if (!sigma) return;
+  const double error = *sigma * std::sqrt(1 + median_inflation / n);
   const double worse = series.metric->better == Better::higher ? -difference : difference;
   row.crept = worse - certainty * error > threshold_of(series, in_unit(scale, *base)).theta;
 }
@@ -121,7 +123,7 @@ void fill_numbers(TrendRow& row, const TrendSeries& series, const Track& track, 
   row.last = in_unit(scale, track.tip.back());
   row.against_reference = track.against_reference;
   row.change = detail::as_change(scale, track.values.back() - level.centre);
-  if (row.nights > 1) row.noise = level.sigma;
+  row.noise = level.sigma;
 }
 
 void set_state(TrendRow& row, const TrendInput& input, std::size_t first, const TrendPolicy& policy) {

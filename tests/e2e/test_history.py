@@ -37,6 +37,7 @@ class Nights:
         shutil.copytree(self.work.path / "a", folder)
         info = json.loads((folder / "run.json").read_text())
         info["created_at"] = (START + datetime.timedelta(days=night)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        info["command"] += [name]  # the same command twice would be the same run
         info["cells"] = [cell for cell in info["cells"] if keep(cell["id"])]
         (folder / "run.json").write_text(json.dumps(info))
         lines = []
@@ -143,9 +144,9 @@ def test_an_acknowledged_change_is_quiet_and_starts_anew(measured):
     (row,) = [row for row in trend["rows"] if row["cell"].startswith("resnet18") and row["metric"] == "throughput"]
     assert row["state"] == "shown" and row["nights"] == 10 and row["change"] == pytest.approx(0, abs=0.02)
     assert row["acknowledged"] == {"night": night, "reason": "new data loader, #12", "by": "ada"}
-    text = measured.work("history", "show", folder).out
+    text = " ".join(measured.work("history", "show", folder).out.split())
     assert "only shown: 10 nights < 30" in text and "acknowledged by ada: new data loader, #12" in text
-    for wrong, words in (("resnet19*", "resnet18"), ("*", "did you mean")):
+    for wrong, words in (("resnet19*", "the nearest is \"resnet18"), ("*", "did you mean")):
         done = measured.work("history", "ack", folder, "--series", wrong, "--night", night + ("x" if wrong == "*" else ""),
                              "--by", "ada", "--reason", "why")
         assert done.code == USAGE and words in done.err, done
@@ -184,9 +185,9 @@ def test_a_series_that_vanishes_and_a_new_one(measured):
 
 def with_control_build(measured, folder, tip, reference):
     for night in range(45):
-        control = measured.run(f"r{night}", night, change=reference(night))
+        control = measured.run(f"{folder}-r{night}", night, change=reference(night))
         more = ("--reference", control, "--reference-commit", "frozen")
-        assert measured.add(f"t{night}", night, folder, more, change=tip(night)).code == OK
+        assert measured.add(f"{folder}-t{night}", night, folder, more, change=tip(night)).code == OK
         shutil.rmtree(measured.work.path / control)
     return show(measured, folder)
 

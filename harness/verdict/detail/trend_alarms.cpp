@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/autocorrelation.hpp"
+#include "stats/cusum.hpp"
 #include "stats/energy_change_point.hpp"
 #include "stats/summary.hpp"
 #include "stats/welch.hpp"
@@ -13,15 +13,15 @@ namespace {
 
 constexpr double jump_sigmas = 6.0, jump_thetas = 2.0;
 constexpr std::size_t jump_nights = 3;    ///< by then the CUSUM has it
-constexpr std::size_t refit_nights = 5;   ///< the level is estimated anew this often
+constexpr std::size_t look_every = 5;     ///< nights, of those long past
+constexpr std::size_t look_back = 20;     ///< nights before a look that it may alarm about
 constexpr std::size_t place_nights = 50;  ///< on either side, in which a change is placed
 constexpr std::size_t place_apart = 10;   ///< from where the CUSUM began to rise
 constexpr std::size_t sure_nights = 5;    ///< on either side before a commit range is narrow
 constexpr std::size_t recent_nights = 5;  ///< that say whether a change is over
 constexpr double confidence = 0.95;
-constexpr double noise_floor = 0.002;            ///< on the ratio scale
-constexpr double normal_5_to_95 = 3.29;          ///< standard deviations between these quantiles
-constexpr double correlation_that_counts = 0.2;  ///< lag 1
+constexpr double ratio_floor = 0.002;  ///< of the noise
+constexpr double least_floor = 1e-9;   ///< of the noise in points, where nothing is tolerated
 
 using Values = std::span<const double>;
 
@@ -62,35 +62,27 @@ void place(Shift& shift, Values values, std::size_t begin, Scale scale) {
   }
 }
 
-/// One-sided CUSUM (Page 1954) of nights in units of their noise, each clipped so that one night alone never alarms.
-class Cusum {
- public:
-  /// True when the sum has crossed the limit with this night.
-  bool add(double z, std::size_t index) {
-    sum_ = std::max(0.0, sum_ + std::min(z, clip) - slack);
-    if (sum_ == 0) rising_from_ = index + 1;
-    return sum_ > limit;
-  }
-  std::size_t rising_from() const { return rising_from_; }
+stats::CusumRule cusum_rule(const AlarmRule& rule) {
+  stats::CusumRule out;
+  out.floor = rule.scale == Scale::ratio ? ratio_floor : std::max(rule.theta / 10, least_floor);
+  out.model_nights = rule.policy.centre_nights;
+  out.alarm_nights = rule.policy.min_nights;
+  return out;
+}
 
- private:
-  static constexpr double clip = 3.5, slack = 0.5, limit = 8.0;
-  double sum_ = 0;
-  std::size_t rising_from_ = 0;
-};
-
-/// The first alarm of the nights from `begin` on, once there are enough before it to tell their level.
+/// The first alarm of the nights from `begin` on.
 std::optional<Shift> first_shift(Values values, std::size_t begin, const AlarmRule& rule) {
-  const auto start = begin + rule.policy.min_nights;
-  Cusum up, down;
-  up.add(0, start - 1);
-  down.add(0, start - 1);
-  Level level;
-  for (std::size_t t = start; t < values.size(); ++t) {
-    if ((t - start) % refit_nights == 0) level = level_of(part(values, begin, t), rule);
-    const double z = (values[t] - level.centre) / level.sigma;
-    const bool rose = up.add(z, t), fell = down.add(-z, t);
-    if (rose || fell) return Shift{t, (rose ? up : down).rising_from(), rose, AlarmKind::sustained, false};
+  const auto nights = rule.policy.centre_nights;
+  const auto settings = cusum_rule(rule);
+  for (std::size_t end = begin + rule.policy.min_nights; end <= values.size(); ++end) {
+    if ((end - begin) % look_every != 0 && end + nights < values.size()) continue;
+    const auto first = back(end, nights, begin);
+    const auto seen = stats::cusum(part(values, first, end), {}, settings);
+    // Alarms about nights long past come from a centre that has moved on.
+    for (const auto& alarm : seen->alarms) {
+      if (first + alarm.night + look_back < end || alarm.start == 0) continue;
+      return Shift{first + alarm.night, first + alarm.start, alarm.upward, AlarmKind::sustained, false};
+    }
   }
   return std::nullopt;
 }
@@ -102,7 +94,7 @@ std::optional<Shift> last_jump(Values values, std::size_t begin, const AlarmRule
     if (values.size() < begin + rule.policy.min_nights + nights) break;
     const auto change = values.size() - nights;
     const auto level = level_of(part(values, begin, change), rule);
-    const double limit = level.exact ? rule.theta : std::max(jump_sigmas * level.sigma, jump_thetas * rule.theta);
+    const double limit = level.exact ? rule.theta : std::max(jump_sigmas * *level.sigma, jump_thetas * rule.theta);
     const bool up = values.back() > level.centre;
     const auto beyond = [&](double value) { return (up ? value - level.centre : level.centre - value) > limit; };
     const auto last = values.subspan(change);
@@ -145,17 +137,14 @@ double as_change(Scale scale, double difference) {
 
 Level level_of(Values values, const AlarmRule& rule) {
   const auto window = values.last(std::min(values.size(), rule.policy.centre_nights));
-  const double floor = rule.scale == Scale::ratio ? noise_floor : std::max(rule.theta / 10, 1e-9);
-  const double mad = stats::mad_to_sd * *stats::median_absolute_deviation(window);
-  const double range = (*stats::quantile(window, 0.95) - *stats::quantile(window, 0.05)) / normal_5_to_95;
   Level out;
   out.centre = *stats::median(window);
-  out.sigma = std::max({mad, range, floor});
-  out.exact = *std::min_element(window.begin(), window.end()) == *std::max_element(window.begin(), window.end());
-  if (const auto correlation = stats::autocorrelation(window);
-      correlation && correlation->r1 > correlation_that_counts) {
-    out.sigma *= std::sqrt(correlation->inflation);
+  if (const auto seen = stats::cusum(window, {}, cusum_rule(rule))) {
+    out.centre = seen->model.centre;
+    out.sigma = seen->model.sigma;
   }
+  const auto [least, most] = std::minmax_element(window.begin(), window.end());
+  out.exact = *least == *most;
   return out;
 }
 
