@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
@@ -46,6 +47,12 @@ bool is_shown(const TrendRow& row) {
   return row.blocking || row.state == TrendState::alarm || row.crept;
 }
 
+void add_reason(const TrendRow& row, detail::Table& table, const Style& style) {
+  std::istringstream lines(detail::wrap("      " + detail::printable(row.reason), style.width, 6));
+  std::string line;
+  while (!row.reason.empty() && std::getline(lines, line)) table.add_line(line);
+}
+
 detail::Table rows_of(const Trend& trend, const Style& style) {
   std::vector<detail::Column> columns{{"metric", true}, {"nights"}, {"last"}, {"centre"}, {"change %"}, {"noise %"}};
   if (trend.pin)
@@ -67,7 +74,7 @@ detail::Table rows_of(const Trend& trend, const Style& style) {
     if (trend.pin) texts.push_back(size_text(row.scale, row.creep) + (row.crept ? "!" : ""));
     texts.emplace_back(to_string(row.state));
     table.add(std::move(texts), color_of(row.state));
-    if (!row.reason.empty()) table.add_line(detail::wrap("      " + detail::printable(row.reason), style.width, 6));
+    add_reason(row, table, style);
   }
   return table;
 }
@@ -87,6 +94,7 @@ std::string verdict_of(const TrendAlarm& alarm) {
 std::string alarm_text(const Trend& trend, const std::string& cell, const std::string& metric, Scale scale,
                        const TrendAlarm& alarm, const Style& style) {
   const auto& nights = trend.nights;
+  const bool wide = !alarm.localised && alarm.kind == verdict::AlarmKind::sustained;
   const auto unit = scale == Scale::ratio ? " %" : " points";
   const auto interval =
       alarm.ci_lower && alarm.ci_upper
@@ -97,14 +105,14 @@ std::string alarm_text(const Trend& trend, const std::string& cell, const std::s
                              alarm.kind == verdict::AlarmKind::jump ? ", a jump" : "", metric, detail::printable(cell)),
                  style.width, 4) +
              "\n";
-  out += detail::wrap(fmt::format("    {} night {} ({}), raised {}; {}", alarm.localised ? "since" : "about since",
+  out += detail::wrap(fmt::format("    {} night {} ({}), raised {}; {}", wide ? "about since" : "since",
                                   nights[alarm.change].run, nights[alarm.change].created_at.substr(0, 10),
                                   nights[alarm.night].created_at.substr(0, 10), verdict_of(alarm)),
                       style.width, 6) +
          "\n";
   out += detail::wrap(fmt::format("    commits after {} up to {}{}", commit_text(nights[alarm.last_good].commit),
                                   commit_text(nights[alarm.first_bad].commit),
-                                  alarm.localised ? "" : " (wide: five nights on either side name it)"),
+                                  wide ? " (a wide range: five nights on either side make it narrow)" : ""),
                       style.width, 6) +
          "\n";
   return out;

@@ -128,7 +128,8 @@ void fill_numbers(TrendRow& row, const TrendSeries& series, const Track& track, 
 
 void set_state(TrendRow& row, const TrendInput& input, std::size_t first, const TrendPolicy& policy) {
   const auto missing = input.nights.size() - 1 - row.last_night;
-  const bool open = std::any_of(row.alarms.begin(), row.alarms.end(), [](const auto& alarm) { return !alarm.over; });
+  const bool open =
+      std::any_of(row.alarms.begin(), row.alarms.end(), [](const auto& alarm) { return !alarm.over && !alarm.small; });
   if (missing > 0) {
     row.state = TrendState::vanished;
   } else if (first == row.last_night && input.nights.size() > 1) {

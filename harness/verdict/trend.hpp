@@ -74,9 +74,9 @@ struct TrendAlarm {
   double size = 0;                           ///< new level against the old one
   std::optional<double> ci_lower, ci_upper;  ///< 95 %
   bool small = false;                        ///< less than half of what counts as a change
-  bool over = false;                         ///< the last nights are back at the old level
-  bool machine = false;                      ///< the control build, of unchanged code, alarms with it
-  bool blocks = false;                       ///< worse, of a blocking metric, and none of the three
+  bool over = false;     ///< the last five nights are back: by more than half, and within half of what counts
+  bool machine = false;  ///< the control build, of unchanged code, alarms with it
+  bool blocks = false;   ///< worse, of a blocking metric, and none of the three
 };
 
 enum class TrendState { alarm, quiet, shown, fresh, vanished };
@@ -137,7 +137,7 @@ std::string_view to_string(AlarmKind kind);
 /// - vanished: the last night has no value, and no change was acknowledged since the last one that has;
 /// - fresh: the last night is the first;
 /// - shown: less than `min_nights` nights in the segment;
-/// - alarm: an alarm that is not over, whether it blocks or not; else quiet.
+/// - alarm: an alarm that is neither small nor over, whether it blocks or not; else quiet.
 Trend judge_trend(const TrendInput& input, const TrendPolicy& policy = {});
 
 Json to_json(const Trend& trend);

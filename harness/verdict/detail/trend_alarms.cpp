@@ -52,7 +52,8 @@ void place(Shift& shift, Values values, std::size_t begin, Scale scale) {
     positive.push_back(scale == Scale::ratio ? std::exp(value - least) : value - least + 1);
   const auto target = shift.change;
   std::size_t nearest = place_apart + 1;
-  for (const auto& found : stats::energy_changes_in_windows(positive)) {
+  // One window over all: the halves of two that overlap can disagree about a change near their ends.
+  for (const auto& found : stats::energy_changes_in_windows(positive, {.window = positive.size()})) {
     const auto index = first + found.index;
     const auto apart = index > target ? index - target : target - index;
     if (apart >= nearest || index > shift.raised || (found.mean_after > found.mean_before) != shift.up) continue;
@@ -125,7 +126,8 @@ TrendAlarm alarm_of(const Shift& shift, const Track& track, std::size_t begin, s
   const double sign = shift.up ? 1 : -1;
   out.small = sign * sample->diff < rule.theta / 2;
   const auto now = values.last(std::min(recent_nights, values.size() - shift.change));
-  out.over = !out.small && sign * (*stats::median(now) - *stats::median(before)) < rule.theta / 2;
+  const double left = sign * (*stats::median(now) - *stats::median(before));
+  out.over = !out.small && left < std::min(rule.theta, sign * sample->diff) / 2;
   return out;
 }
 
