@@ -33,16 +33,40 @@ bool matches(const std::string& glob, const Name& name) {
   return false;
 }
 
-/// Every series that any night has, in the order in which they first came.
+/// Index in the catalogue of each metric that has a direction.
+const std::unordered_map<std::string, std::size_t>& judged_metrics() {
+  static const auto places = [] {
+    std::unordered_map<std::string, std::size_t> out;
+    for (std::size_t i = 0; i < metric_catalogue().size(); ++i) {
+      if (metric_catalogue()[i].better != Better::neither) out.emplace(metric_catalogue()[i].name, i);
+    }
+    return out;
+  }();
+  return places;
+}
+
+/// Every series that any night has: cells in the order in which they first came, metrics in that of the catalogue.
 std::vector<Name> names_of(const store::History& history) {
-  std::vector<Name> out;
-  std::set<std::pair<std::string, const MetricInfo*>> seen;
+  struct Seen {
+    const store::HistoryCell* cell;
+    std::set<std::size_t> metrics;
+  };
+  std::vector<Seen> cells;
+  std::unordered_map<std::string, std::size_t> places;
   for (const auto& night : history.nights) {
     for (const auto& cell : night.tip.cells) {
-      for (const auto& metric : metric_catalogue()) {
-        if (metric.better == Better::neither || cell.metrics.count(metric.name) == 0) continue;
-        if (seen.emplace(cell.id, &metric).second) out.push_back({cell.id, plain_id(cell), &metric});
+      const auto [place, fresh] = places.emplace(cell.id, cells.size());
+      if (fresh) cells.push_back({&cell, {}});
+      for (const auto& [metric, values] : cell.metrics) {
+        const auto known = judged_metrics().find(metric);
+        if (known != judged_metrics().end()) cells[place->second].metrics.insert(known->second);
       }
+    }
+  }
+  std::vector<Name> out;
+  for (const auto& seen : cells) {
+    for (const auto index : seen.metrics) {
+      out.push_back({seen.cell->id, plain_id(*seen.cell), &metric_catalogue()[index]});
     }
   }
   return out;
@@ -139,6 +163,7 @@ verdict::TrendInput trend_input(const store::History& history, const SeriesChoic
 }
 
 void require_matches(const std::vector<store::History>& histories, const SeriesChoice& choice) {
+  if (choice.only.empty()) return;
   std::vector<Name> names;
   for (const auto& history : histories) {
     for (auto& name : names_of(history)) names.push_back(std::move(name));
