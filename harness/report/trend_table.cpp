@@ -88,6 +88,7 @@ std::string verdict_of(const TrendAlarm& alarm) {
   if (alarm.over) return "over: the last nights are back";
   if (alarm.small) return "small: less than half of the tolerance";
   if (!alarm.worse) return "for the better";
+  if (alarm.single) return "one night alone: run the suite again and add it";
   return alarm.blocks ? "BLOCKS until it is acknowledged" : "advisory metric";
 }
 

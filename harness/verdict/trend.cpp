@@ -113,7 +113,8 @@ void add_alarms(TrendRow& row, const TrendSeries& series, const Track& track, co
     alarm.machine = !track.against_reference && std::any_of(machine.begin(), machine.end(), [&](const auto& other) {
       return is_same_change(alarm, other);
     });
-    alarm.blocks = series.metric->blocking && alarm.worse && !alarm.small && !alarm.over && !alarm.machine;
+    alarm.blocks =
+        series.metric->blocking && alarm.worse && !alarm.small && !alarm.single && !alarm.over && !alarm.machine;
   }
 }
 

@@ -74,9 +74,10 @@ struct TrendAlarm {
   double size = 0;                           ///< new level against the old one
   std::optional<double> ci_lower, ci_upper;  ///< 95 %
   bool small = false;                        ///< less than half of what counts as a change
+  bool single = false;   ///< a jump of one night alone, of a series that varies: to be measured again
   bool over = false;     ///< the last five nights are back: by more than half, and within half of what counts
   bool machine = false;  ///< the control build, of unchanged code, alarms with it
-  bool blocks = false;   ///< worse, of a blocking metric, and none of the three
+  bool blocks = false;   ///< worse, of a blocking metric, and none of the four
 };
 
 enum class TrendState { alarm, quiet, shown, fresh, vanished };

@@ -25,6 +25,7 @@ Json alarm_json(const TrendAlarm& alarm, const std::vector<TrendNight>& nights) 
           {"ci_lower", json_of(alarm.ci_lower)},
           {"ci_upper", json_of(alarm.ci_upper)},
           {"small", alarm.small},
+          {"single", alarm.single},
           {"over", alarm.over},
           {"machine", alarm.machine},
           {"blocks", alarm.blocks}};

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -272,3 +273,30 @@ def test_the_commit_comes_from_git(measured):
     assert done.code == OK and done.json["commit"] == git("rev-parse", "HEAD"), done
     outside = measured.work("history", "add", measured.run("two", 1), "--to", "unknown", env={"GIT_DIR": "/nowhere"})
     assert outside.code == OK and "--commit" in outside.err, outside
+
+
+def test_years_of_nights_are_read_fast(measured):
+    """1,000 nights of 500 series; the line of a night is the tool's own, with more cells."""
+    night = strict_json(measured.file().read_text().splitlines()[0])
+    metrics = ("init_latency", "first_step_latency", "step_time", "throughput", "peak_memory")
+    dice = random.Random(3)
+
+    def cells():
+        return [{"id": f"cell{number}-{number:08x}", "hash": f"{number:08x}", "statuses": {"ok": 3}, "metrics": {
+            metric: {"unit": "u", "values": [100 * dice.gauss(1, 0.005) for _ in range(3)]} for metric in metrics}}
+            for number in range(100)]
+
+    texts = [json.dumps(cells()) for _ in range(25)]
+    folder = measured.work.path / "years" / measured.file().parent.name
+    folder.mkdir(parents=True)
+    with (folder / "nightly.jsonl").open("w") as file:
+        for number in range(1000):
+            time = START + datetime.timedelta(days=number)
+            night["tip"] |= {"run": f"{time:%Y%m%dT%H%M%SZ}-{number:08x}", "created_at": f"{time:%Y-%m-%dT%H:%M:%SZ}", "cells": "CELLS"}
+            file.write(json.dumps(night).replace('"CELLS"', dice.choice(texts)) + "\n")
+    before = os.times()
+    done = measured.work("history", "show", "years")
+    after = os.times()
+    assert done.code == OK and "1000 nights" in done.out and "500 series" in done.out, done
+    seconds = after.children_user - before.children_user
+    assert seconds < 5, f"{seconds} s of CPU"

@@ -5,6 +5,7 @@
 
 #include "contract/health.hpp"
 #include "contract/schemas.hpp"
+#include "nights.hpp"
 #include "store/baseline.hpp"
 #include "store/history.hpp"
 #include "support.hpp"
@@ -157,6 +158,20 @@ TEST_F(Schemas, HistoryLines) {
   EXPECT_FALSE(broken([](Json& j) { j["tip"]["surprise"] = 1; }));
   EXPECT_FALSE(broken([](Json& j) { j["tip"]["cells"][0]["metrics"]["throughput"]["values"] = Json::array(); }));
   EXPECT_FALSE(broken([](Json& j) { j["tip"]["run"] = "last night"; }));
+}
+
+TEST_F(Schemas, Trends) {
+  testing::Nights nights("throughput", 60);
+  nights.add(12, 90);
+  nights.control(71, 80);
+  nights.series().known = {{2, "why", "me"}};
+  nights.input.pin = {3, "v1"};
+  const auto json = to_json(nights.judge());
+  EXPECT_TRUE(valid("trend", dump_line(json) + "\n"));
+  EXPECT_TRUE(valid("trend", dump_line(to_json(testing::Nights("idle_ratio", 1).judge())) + "\n"));
+  auto odd = json;
+  odd["rows"][0]["alarms"][0]["direction"] = "up";
+  EXPECT_FALSE(valid("trend", dump_line(odd) + "\n"));
 }
 
 TEST_F(Schemas, Comparisons) {

@@ -37,7 +37,7 @@ class Nights {
 
   Nights& add_night(double value) {
     const auto n = input.nights.size();
-    input.nights.push_back({"run" + std::to_string(n), day(n), "commit" + std::to_string(n), std::nullopt});
+    input.nights.push_back({run(n), day(n), fmt::format("{:040x}", n), std::nullopt});
     series().tip.push_back({value, value});
     series().reference.emplace_back();
     return *this;
@@ -57,6 +57,12 @@ class Nights {
   verdict::Trend judge() const { return verdict::judge_trend(input); }
 
   verdict::TrendInput input;
+
+  static std::string run(std::size_t n) {
+    auto time = day(n);
+    std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
+    return fmt::format("{}-{:08x}", time, n);
+  }
 
  private:
   static std::string day(std::size_t n) {

@@ -18,7 +18,7 @@ TEST(TrendSegments, AnAcknowledgedChangeStartsAnew) {
   EXPECT_EQ(trend.rows[0].nights, 40u);
   EXPECT_NEAR(*trend.rows[0].centre, 90, 0.3);
   EXPECT_EQ(trend.rows[0].known->by, "ada");
-  EXPECT_EQ(trend.rows[0].reason, "since run60, acknowledged by ada: new loader");
+  EXPECT_EQ(trend.rows[0].reason, "since " + Nights::run(60) + ", acknowledged by ada: new loader");
   nights.add(12, 85);
   EXPECT_EQ(nights.judge().exit_code, ExitCode::regression) << "an acknowledgement is not a licence";
 }

@@ -39,6 +39,7 @@ struct Shift {
   bool up = false;
   AlarmKind kind = AlarmKind::sustained;
   bool localised = false;
+  bool single = false;
 };
 
 /// The change point nearest to where the CUSUM began to rise.
@@ -82,7 +83,7 @@ std::optional<Shift> first_shift(Values values, std::size_t begin, const AlarmRu
     // Alarms about nights long past come from a centre that has moved on.
     for (const auto& alarm : seen->alarms) {
       if (first + alarm.night + look_back < end || alarm.start == 0) continue;
-      return Shift{first + alarm.night, first + alarm.start, alarm.upward, AlarmKind::sustained, false};
+      return Shift{first + alarm.night, first + alarm.start, alarm.upward, AlarmKind::sustained, false, false};
     }
   }
   return std::nullopt;
@@ -100,7 +101,7 @@ std::optional<Shift> last_jump(Values values, std::size_t begin, const AlarmRule
     const auto beyond = [&](double value) { return (up ? value - level.centre : level.centre - value) > limit; };
     const auto last = values.subspan(change);
     if (!std::all_of(last.begin(), last.end(), beyond)) break;
-    out = Shift{change, change, up, AlarmKind::jump, false};
+    out = Shift{change, change, up, AlarmKind::jump, false, nights == 1 && !level.exact};
   }
   return out;
 }
@@ -116,6 +117,7 @@ TrendAlarm alarm_of(const Shift& shift, const Track& track, std::size_t begin, s
   out.last_good = track.nights[shift.change - 1];
   out.first_bad = shift.localised ? out.change : out.night;
   out.localised = shift.localised;
+  out.single = shift.single;
   out.worse = shift.up == rule.higher_is_worse;
   const auto sample = stats::compare(before, after, stats::Scale::points);
   out.size = as_change(rule.scale, sample->diff);
