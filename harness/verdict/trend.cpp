@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "stats/summary.hpp"
 #include "verdict/detail/trend_alarms.hpp"
@@ -118,6 +119,19 @@ void add_alarms(TrendRow& row, const TrendSeries& series, const Track& track, co
   }
 }
 
+/// Centre and noise of the level that was there before the first alarm that stands; both levels together would be
+/// noisier than either.
+detail::Level standing_level(const TrendRow& row, const Track& track, const detail::AlarmRule& rule) {
+  std::span<const double> values(track.values);
+  const auto stands = std::find_if(row.alarms.begin(), row.alarms.end(),
+                                   [](const TrendAlarm& alarm) { return !alarm.small && !alarm.over; });
+  if (stands != row.alarms.end()) {
+    const auto change = std::lower_bound(track.nights.begin(), track.nights.end(), stands->change);
+    values = values.first(static_cast<std::size_t>(change - track.nights.begin()));
+  }
+  return detail::level_of(values, rule);
+}
+
 void fill_numbers(TrendRow& row, const TrendSeries& series, const Track& track, const detail::Level& level) {
   const auto scale = series.metric->scale;
   row.nights = track.nights.size();
@@ -164,18 +178,17 @@ std::optional<TrendRow> judge_series(const TrendSeries& series, const TrendInput
   if (row.known && row.known->night > *last) return std::nullopt;
   const auto begin = row.known ? row.known->night : 0;
   const auto track = detail::track_of(series, input.nights, begin, policy.min_nights);
-  const auto centre = in_unit(series.metric->scale, median_of_last(track.tip, policy.centre_nights));
-  row.centre = centre;
-  const auto threshold = threshold_of(series, centre);
+  row.centre = in_unit(series.metric->scale, median_of_last(track.tip, policy.centre_nights));
+  const auto threshold = threshold_of(series, *row.centre);
   if (std::isfinite(threshold.shown)) row.threshold = threshold.shown;
   const auto rule = rule_of(series, threshold.theta, policy);
-  const auto level = detail::level_of(track.values, rule);
+  add_alarms(row, series, track, machine, rule);
+  const auto level = standing_level(row, track, rule);
   fill_numbers(row, series, track, level);
+  add_creep(row, series, track, input, level.sigma);
   std::size_t first = 0;
   while (!detail::night_value(series.tip[first], series.metric->scale)) ++first;
   row.gap = track.nights.back() - track.nights.front() + 1 - track.nights.size();
-  add_creep(row, series, track, input, level.sigma);
-  add_alarms(row, series, track, machine, rule);
   set_state(row, input, first, policy);
   row.reason = detail::reason_of(row, series, input, policy);
   return row;

@@ -92,8 +92,8 @@ struct TrendRow {
   std::size_t gap = 0;              ///< nights of the segment without one
   std::size_t last_night = 0;       ///< the last one with a value
   std::optional<double> last, centre;  ///< of the tip, in unit: the last night, the median of the segment's last nights
-  std::optional<double> change;        ///< last night against the centre
-  std::optional<double> noise;         ///< standard deviation from night to night, fraction or unit
+  std::optional<double> change;        ///< last night against the centre, before an alarm that stands
+  std::optional<double> noise;         ///< standard deviation from night to night of that level
   bool against_reference = false;      ///< change, noise and alarms are of tip minus control build
   std::optional<double> creep;         ///< level of the last nights against the pinned one
   bool crept = false;                  ///< creep is for the worse, and certainly more than the threshold

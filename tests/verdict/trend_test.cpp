@@ -42,6 +42,8 @@ TEST(Trend, AShiftIsFoundPlacedAndNamed) {
   EXPECT_LT(*alarm.ci_lower, -0.03);
   EXPECT_GT(*alarm.ci_upper, -0.03);
   EXPECT_LT(*alarm.ci_upper, -0.02);
+  EXPECT_NEAR(*trend.rows[0].noise, 0.005, 0.0015) << "of one level, not of both";
+  EXPECT_NEAR(*trend.rows[0].change, -0.03, 0.015);
 }
 
 TEST(Trend, AYoungShiftHasAWideRange) {
