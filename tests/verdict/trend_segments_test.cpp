@@ -153,6 +153,20 @@ TEST(TrendSegments, SmallLossesAddUpAgainstTheRelease) {
   EXPECT_FALSE(nights.judge().rows[0].crept);
 }
 
+TEST(TrendSegments, CreepIsOnlyToldWhenItIsCertain) {
+  for (const double level : {97.5, 94.0}) {
+    Nights nights("throughput", 40, 0.01);
+    nights.series().tip[20] = {100, 100};
+    nights.series().known = {{40, "why", "ada"}};
+    nights.add(40, level, 0.01);
+    for (int i = 0; i < 7; ++i) nights.add_night(level);
+    nights.input.pin = {20, "v1.0"};
+    const auto trend = nights.judge();
+    EXPECT_NEAR(*trend.rows[0].creep, level / 100 - 1, 1e-12);
+    EXPECT_EQ(trend.rows[0].crept, level == 94) << "2.5 % is above the tolerance of 2 %, but by less than the noise";
+  }
+}
+
 TEST(TrendSegments, CreepIsAgainstTheControlBuildToo) {
   auto nights = with_sessions(60, 0.95);
   nights.input.pin = {10, "v1.0"};

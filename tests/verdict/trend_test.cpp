@@ -121,6 +121,20 @@ TEST(Trend, ASecondLossIsFoundAfterTheFirst) {
   EXPECT_NEAR(trend.rows[0].alarms[1].size, 94.0 / 97 - 1, 0.005);
 }
 
+TEST(Trend, TheNewLevelIsWatchedFromItsOwnThirtiethNightOn) {
+  const auto trend = Nights("throughput", 60).add(35, 97).add(8, 94).judge();
+  ASSERT_EQ(trend.rows[0].alarms.size(), 2u);
+  EXPECT_EQ(trend.rows[0].alarms[1].change, 95u);
+}
+
+// When most nights are at the new level, the old ones look odd: no news.
+TEST(Trend, ALossIsNeverReadBackwards) {
+  for (std::size_t nights = 40; nights < 80; ++nights) {
+    const auto trend = Nights("throughput", nights, 0.01).add(80, 98.9, 0.01).judge();
+    for (const auto& alarm : trend.rows[0].alarms) EXPECT_TRUE(alarm.worse) << nights << ' ' << alarm.change;
+  }
+}
+
 // An alarm that is there tonight and gone tomorrow, with no better nights between, cannot be trusted.
 TEST(Trend, AnAlarmStays) {
   const auto all = Nights("throughput", 45).add(60, 98);
