@@ -29,7 +29,7 @@ double sum_of_squares(std::span<const double> level, HunterVariant variant) {
 }
 
 double p_of_levels(std::span<const double> before, std::span<const double> after, const EnergyWindowRule& rule) {
-  if (std::min(before.size(), after.size()) < rule.min_segment || before.size() + after.size() < 3) return 1.0;
+  if (before.size() + after.size() < 3) return 1.0;
   const auto n = static_cast<double>(before.size());
   const auto m = static_cast<double>(after.size());
   const double pooled = (sum_of_squares(before, rule.variant) + sum_of_squares(after, rule.variant)) / (n + m - 2.0);
@@ -74,17 +74,16 @@ Bounds split_window(std::span<const double> values, const EnergyWindowRule& rule
 
 Bounds split_all_windows(std::span<const double> values, const EnergyWindowRule& rule) {
   const double level = rule.max_p < 0.05 ? 10.0 * rule.max_p : rule.max_p < 0.5 ? 2.0 * rule.max_p : rule.max_p;
-  Bounds all{0, values.size()};
+  Bounds all{0};
   for (std::size_t start = 0; start < values.size();) {
     const Bounds bounds =
         split_window(values.subspan(start, std::min(rule.window, values.size() - start)), rule, level);
-    for (std::size_t i = 1; i + 1 < bounds.size(); ++i) {
-      const std::size_t index = start + bounds[i];
-      if (!std::binary_search(all.begin(), all.end(), index)) insert_sorted(all, index);
-    }
+    for (std::size_t i = 1; i + 1 < bounds.size(); ++i) all.push_back(start + bounds[i]);
+    // The next window begins at the last change or behind it: the places ascend and keep their distance.
     const std::size_t last = bounds.size() > 2 ? start + bounds[bounds.size() - 2] : 0;
     start = std::max(last, start + rule.window / 2);
   }
+  all.push_back(values.size());
   return all;
 }
 
@@ -138,7 +137,6 @@ std::vector<std::size_t> energy_changes(std::span<const double> values, const En
   std::mt19937_64 engine(rule.seed);
   Bounds bounds{0, values.size()};
   while (const auto split = detail::best_energy_split(values, bounds, rule.min_segment)) {
-    if (split->distance <= 0.0) break;
     std::vector<double> shuffled(values.begin(), values.end());
     std::size_t hits = 0;
     for (std::size_t draw = 0; draw < rule.permutations; ++draw) {

@@ -51,8 +51,9 @@ struct EnergyPermutationRule {
 
 // E-divisive as published: a split stays when its distance is among the largest of series whose values were
 // shuffled within the present levels, p = (hits + 1) / (permutations + 1). First indices of the later levels,
-// ascending. For independent values: correlated ones are split too often. O(permutations * n^2) a split. Throws
-// std::invalid_argument as above, and when 1 / (permutations + 1) > alpha: no split could ever pass.
+// ascending. For independent values: correlated ones are split too often. O(permutations * n^2) a split, with n^2
+// numbers of memory. Throws std::invalid_argument as above, and when 1 / (permutations + 1) > alpha: no split could
+// ever pass.
 std::vector<std::size_t> energy_changes(std::span<const double> values, const EnergyPermutationRule& rule = {});
 
 }  // namespace stepgauge::stats

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -48,16 +49,16 @@ TEST(Cusum, OneWildNightIsNoShift) {
 }
 
 TEST(Cusum, TheFloorStandsInForNoSpread) {
-  // z = 2 adds 1.5 a night: 7.5 after five nights, 9 after six.
+  // z = 1.9 adds 1.4 a night: 7 after five nights, 8.4 after six.
   std::vector<double> values(40, 1.0);
-  append(values, 5, 1.004);
+  append(values, 5, 1.0038);
   EXPECT_EQ(cusum(values)->model.sigma, 0.002);
   EXPECT_TRUE(cusum(values)->alarms.empty());
-  append(values, 1, 1.004);
+  append(values, 1, 1.0038);
   ASSERT_EQ(cusum(values)->alarms.size(), 1u);
   EXPECT_EQ(cusum(values)->alarms[0].night, 45u);
   EXPECT_EQ(cusum(values)->alarms[0].start, 40u);
-  // z = 0.5 never adds anything.
+  // z below 0.5 never adds anything.
   EXPECT_TRUE(cusum(values, {}, {.floor = 0.008})->alarms.empty());
 }
 
@@ -68,6 +69,20 @@ TEST(Cusum, CorrelatedNightsWidenSigma) {
   const double r1 = 19.0 / 30.0;
   EXPECT_NEAR(cusum(values)->model.r1, r1, 1e-12);
   EXPECT_NEAR(cusum(values)->model.sigma, 0.014826 * std::sqrt((1.0 + r1) / (1.0 - r1)), 1e-12);
+  // Two blocks of 30: 57 / 60 is taken as 0.9.
+  std::vector<double> slow(30, 0.01);
+  append(slow, 30, -0.01);
+  append(slow, 5, 0.0);
+  EXPECT_NEAR(cusum(slow, {}, {.model_nights = 65})->model.r1, 0.95, 1e-12);
+  EXPECT_NEAR(cusum(slow, {}, {.model_nights = 65})->model.sigma, 0.014826 * std::sqrt(19.0), 1e-12);
+}
+
+TEST(Cusum, OneWildNightDoesNotDecideTheCorrelation) {
+  auto values = alternating(35, 0.01);
+  values[10] = 50.0;
+  // 27 products of 0.01^2, two with the night at 3.5 sigma; 29 squares of 0.01 and that one's.
+  const double wild = 3.5 * 0.014826;
+  EXPECT_NEAR(cusum(values)->model.r1, (-27e-4 - 0.02 * wild) / (29e-4 + wild * wild), 1e-12);
 }
 
 TEST(Cusum, TheRangeCountsWhereTheMadIsBlind) {
@@ -95,6 +110,12 @@ TEST(Cusum, AnAcknowledgedChangeBeginsANewLevel) {
   EXPECT_NEAR(result->model.centre, 1.0, 1e-15);
   // Pooled: 40 residuals of 0.03 outnumber 30 of 0.01.
   EXPECT_NEAR(result->model.sigma, mad_to_sd * 0.03, 1e-12);
+  // Each segment has its own median.
+  const auto last = alternating(35, 0.02, 9.0);
+  values.insert(values.end(), last.begin(), last.end());
+  const auto third = cusum(values, std::vector<std::size_t>{40, 75});
+  EXPECT_NEAR(third->model.centre, 9.0, 1e-14);
+  EXPECT_LT(third->model.sigma, 0.05);
 }
 
 TEST(Cusum, FewNightsAreShownButRaiseNoAlarm) {
@@ -117,6 +138,12 @@ TEST(Cusum, OnlyTheLatestNightsCount) {
   EXPECT_EQ(result->model.begin, 40u);
   EXPECT_NEAR(result->model.sigma, 0.014826, 1e-12);
   EXPECT_TRUE(result->alarms.empty());
+  // Nights are counted in the whole series.
+  std::fill(values.end() - 4, values.end(), 1.0);
+  const auto raised = cusum(values, {}, {.model_nights = 65});
+  ASSERT_EQ(raised->alarms.size(), 1u);
+  EXPECT_EQ(raised->alarms[0].night, 103u);
+  EXPECT_EQ(raised->alarms[0].start, 100u);
 }
 
 TEST(Cusum, EachExcursionAlarmsOnce) {

@@ -47,7 +47,12 @@ TEST(SignFlip, ManyPairsAreSampledNearTheExactShare) {
   EXPECT_NE(sign_flip_p_above(ones, 0.0, 7), sign_flip_p_above(ones, 0.0, 8));
   // Never 0: no drawn pattern reaches 100 equal signs.
   EXPECT_EQ(sign_flip_p_above(std::vector<double>(100, 1.0), 0.0, 7), 1.0 / 20001.0);
-  // A change in the values behind the 64th is seen as well.
+  // Up to 14 it is exact.
+  EXPECT_EQ(sign_flip_p_above(std::vector<double>(14, 1.0), 0.0, 7), 1.0 / 16384.0);
+  // Two values that matter, on both sides of the 64th: neither may change its sign.
+  std::vector<double> last_two(65, 0.0);
+  std::fill(last_two.begin() + 63, last_two.end(), 1.0);
+  EXPECT_NEAR(sign_flip_p_above(last_two, 0.0, 7), 0.25, 4.0 * std::sqrt(0.25 * 0.75 / 20000.0));
   std::vector<double> late(100, 0.0);
   std::fill(late.begin() + 90, late.end(), 1.0);
   EXPECT_NEAR(sign_flip_p_above(late, 0.0, 7), 1.0 / 1024.0, 4.0 * std::sqrt(1.0 / 1024.0 / 20000.0));

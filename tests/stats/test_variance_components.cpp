@@ -75,6 +75,11 @@ TEST(VarianceComponents, NegativeEstimatesAreZero) {
   const StepSpread wild{.variance = 100.0, .steps = 4};
   const std::vector<Session> sessions{{{1.0, wild}, {2.0, wild}}};
   EXPECT_EQ(*variance_components(sessions).launch, 0.0);
+  // The session is estimated before the launch is set to 0, by hand: v = 25, launch (1 - 50) / 2 = -24.5,
+  // session (16 + 24.5 - 25) / 2.
+  const std::vector<Session> two{{{1.0, wild}, {2.0, wild}}, {{5.0, wild}, {6.0, wild}}};
+  EXPECT_EQ(*variance_components(two).launch, 0.0);
+  EXPECT_NEAR(*variance_components(two).session, 7.75, 1e-12);
 }
 
 TEST(VarianceComponents, UnknownWithoutRepetition) {
