@@ -48,11 +48,12 @@ void show(const HistoryOptions& options, Program& program) {
   const auto histories = store::read_histories(options.folder);
   require_matches(histories, options.choice);
   auto list = Json::array();
-  bool judged = false, regressed = false;
+  bool any = false, judged = false, regressed = false;
   std::string text;
   for (const auto& history : histories) {
     const auto input = trend_input(history, options.choice);
-    if (input.series.empty() && input.notes.empty()) continue;
+    if (input.series.empty()) continue;
+    any = true;
     const auto trend = verdict::judge_trend(input);
     judged = judged || trend.exit_code != ExitCode::not_comparable;
     regressed = regressed || trend.exit_code == ExitCode::regression;
@@ -62,6 +63,9 @@ void show(const HistoryOptions& options, Program& program) {
       text += (text.empty() ? "" : "\n") + report::trend_table(trend, terminal_style());
     }
   }
+  if (!any)
+    throw store::HistoryMissing(fmt::format(
+        "no series{} under {}", options.choice.metric.empty() ? "" : " of " + options.choice.metric, options.folder));
   program.code = regressed ? ExitCode::regression : judged ? ExitCode::nothing_worse : ExitCode::not_comparable;
   fmt::print("{}", options.json ? dump_line({{"histories", list}, {"exit_code", static_cast<int>(program.code)}}) + "\n"
                                 : text);
