@@ -43,8 +43,14 @@ Color color_of(TrendState state) {
   }
 }
 
-bool is_shown(const TrendRow& row) {
-  return row.blocking || row.state == TrendState::alarm || row.crept;
+/// Blocking rows and those with news; all of them where none is blocking, as when somebody asks for such a metric.
+std::vector<const TrendRow*> shown_rows(const Trend& trend) {
+  const bool all = std::none_of(trend.rows.begin(), trend.rows.end(), [](const auto& row) { return row.blocking; });
+  std::vector<const TrendRow*> out;
+  for (const auto& row : trend.rows) {
+    if (all || row.blocking || row.state == TrendState::alarm || row.crept) out.push_back(&row);
+  }
+  return out;
 }
 
 void add_reason(const TrendRow& row, detail::Table& table, const Style& style) {
@@ -53,15 +59,17 @@ void add_reason(const TrendRow& row, detail::Table& table, const Style& style) {
   while (!row.reason.empty() && std::getline(lines, line)) table.add_line(line);
 }
 
-detail::Table rows_of(const Trend& trend, const Style& style) {
+std::string rows_text(const Trend& trend, const Style& style) {
+  const auto rows = shown_rows(trend);
+  if (rows.empty()) return "";
   std::vector<detail::Column> columns{{"metric", true}, {"nights"}, {"last"}, {"centre"}, {"change %"}, {"noise %"}};
   if (trend.pin)
     columns.push_back({fmt::format("{} %", detail::shorten_middle(detail::printable(trend.pin->name), 12, 4))});
   columns.push_back({"state", true});
   detail::Table table(std::move(columns));
   std::string cell;
-  for (const auto& row : trend.rows) {
-    if (!is_shown(row)) continue;
+  for (const auto* shown : rows) {
+    const auto& row = *shown;
     if (row.cell != cell) table.add_line(detail::shorten_middle(detail::printable(row.cell), style.width, 9));
     cell = row.cell;
     std::vector<std::string> texts{fmt::format("  {} {}{}", row.metric, detail::printable(row.unit),
@@ -76,7 +84,7 @@ detail::Table rows_of(const Trend& trend, const Style& style) {
     table.add(std::move(texts), color_of(row.state));
     add_reason(row, table, style);
   }
-  return table;
+  return "\n" + table.text(style);
 }
 
 std::string commit_text(const std::string& commit) {
@@ -165,7 +173,7 @@ std::string header_text(const Trend& trend, const Style& style) {
 
 std::string trend_table(const Trend& trend, const Style& style) {
   auto out = header_text(trend, style);
-  if (std::any_of(trend.rows.begin(), trend.rows.end(), is_shown)) out += "\n" + rows_of(trend, style).text(style);
+  out += rows_text(trend, style);
   out += alarms_text(trend, style);
   if (!trend.notes.empty()) out += "\nNotes:\n";
   for (const auto& note : trend.notes) out += detail::wrap("  " + detail::printable(note), style.width, 4) + "\n";
