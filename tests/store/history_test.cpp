@@ -26,6 +26,7 @@ class HistoryTest : public Scratch {
     auto run = RunFolder::create(folder_ / name, info);
     auto results = measured(cell, samples);
     add_failure(results, Status::crashed);
+    results.launches.back().metrics["throughput"] = {1, "samples/s", ""};  // of a launch that is not ok: no value
     for (const auto& launch : results.launches) run.append(launch);
     return folder_ / name;
   }
@@ -204,6 +205,11 @@ TEST_F(HistoryTest, TheControlBuildStandsBesideTheTip) {
   ASSERT_TRUE(history.nights.at(0).reference.has_value());
   EXPECT_EQ(history.nights[0].reference->commit, "frozen");
   EXPECT_EQ(history.nights[0].reference->cells[0].metrics.at("throughput").values, std::vector<double>{90});
+  auto info = run_info({make_cell()});
+  info.fingerprint = gpu_machine("B");
+  RunFolder::create(folder_ / "elsewhere", info);
+  options.reference = folder_ / "elsewhere";
+  EXPECT_NE(error_of([&] { add_night(root_, tip, options); }).find("same suite and machine"), std::string::npos);
   options.reference = tip;
   EXPECT_NE(error_of([&] { add_night(root_, tip, options); }).find("the run itself"), std::string::npos);
 }
