@@ -10,6 +10,7 @@
 #include "contract/suggest.hpp"
 #include "report/text.hpp"
 #include "store/baseline.hpp"
+#include "store/history.hpp"
 #include "store/run_folder.hpp"
 #include "trace/reader.hpp"
 
@@ -54,6 +55,12 @@ int run(stepgauge::cli::Program& program, int argc, char** argv) {
     return fail(ExitCode::usage, error.what());
   } catch (const stepgauge::store::RunConflict& error) {
     return fail(ExitCode::usage, error.what());
+  } catch (const stepgauge::store::HistoryConflict& error) {
+    return fail(ExitCode::usage, error.what());
+  } catch (const stepgauge::store::HistoryMissing& error) {
+    return fail(ExitCode::not_comparable, error.what());
+  } catch (const stepgauge::store::HistoryRefused& error) {
+    return fail(ExitCode::measurement_failed, error.what());
   } catch (const stepgauge::store::BaselineMissing& error) {
     return fail(ExitCode::not_comparable, error.what());
   } catch (const stepgauge::store::BaselineRefused& error) {
@@ -85,6 +92,7 @@ int main(int argc, char** argv) {
   stepgauge::cli::add_report(program);
   stepgauge::cli::add_compare(program);
   stepgauge::cli::add_baseline(program);
+  stepgauge::cli::add_history(program);
   stepgauge::cli::add_trace(program);
   stepgauge::cli::add_graph(program);
   stepgauge::cli::add_replay(program);
@@ -99,6 +107,7 @@ int main(int argc, char** argv) {
       "  stepgauge run configs/smoke.yaml --out runs/a     run it\n"
       "  stepgauge baseline save runs/a                    keep it as the reference of this machine\n"
       "  stepgauge compare baseline:smoke runs/b           judge another run against it\n"
+      "  stepgauge history show                            what changed between the nights\n"
       "  stepgauge trace diff A B                          what differs between the traces of two launches\n"
       "  stepgauge graph diff A B                          what differs between the compiled graphs of two launches\n"
       "  stepgauge replay LOGS                             which rank is silent, late or slow in logs of collectives\n"

@@ -16,19 +16,6 @@ std::string without_hash(const Cell& cell) {
   return cell.id.size() > suffix ? cell.id.substr(0, cell.id.size() - suffix) : cell.id;
 }
 
-/// Compares as much of each id as the glob says in plain letters, and returns the whole id.
-std::string nearest_id(const std::string& glob, const std::vector<std::string>& ids) {
-  constexpr std::size_t most = 2000;
-  const auto literal = glob.substr(0, glob.find_first_of("*?["));
-  const auto& wanted = literal.empty() ? glob : literal;
-  std::vector<std::string> heads;
-  for (std::size_t i = 0; i < std::min(ids.size(), most); ++i)
-    heads.push_back(is_glob(glob) ? ids[i].substr(0, wanted.size()) : ids[i]);
-  const auto near = nearest_name(wanted, heads);
-  if (near.empty()) return ids.front();
-  return ids[static_cast<std::size_t>(std::find(heads.begin(), heads.end(), near) - heads.begin())];
-}
-
 /// Marks the cells that match any of the globs.
 std::vector<char> marked(const std::vector<Cell>& cells, const std::vector<std::string>& globs, const char* option) {
   std::vector<std::string> ids;
@@ -44,13 +31,26 @@ std::vector<char> marked(const std::vector<Cell>& cells, const std::vector<std::
     if (!matched && !ids.empty()) {
       throw ConfigError("", 0, 0,
                         fmt::format("{} \"{}\": matches none of {} cells; the nearest is \"{}\"", option, glob,
-                                    cells.size(), nearest_id(glob, ids)));
+                                    cells.size(), nearest_to_glob(glob, ids)));
     }
   }
   return out;
 }
 
 }  // namespace
+
+std::string nearest_to_glob(const std::string& glob, const std::vector<std::string>& names) {
+  // As much of each name as the glob says in plain letters is compared.
+  constexpr std::size_t most = 2000;
+  const auto literal = glob.substr(0, glob.find_first_of("*?["));
+  const auto& wanted = literal.empty() ? glob : literal;
+  std::vector<std::string> heads;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    heads.push_back(is_glob(glob) ? names[i].substr(0, wanted.size()) : names[i]);
+  const auto near = nearest_name(wanted, heads);
+  if (near.empty()) return names.front();
+  return names[static_cast<std::size_t>(std::find(heads.begin(), heads.end(), near) - heads.begin())];
+}
 
 std::vector<Cell> select(const std::vector<Cell>& cells, const Selection& selection) {
   const auto wanted = marked(cells, selection.only, "--only");

@@ -16,4 +16,7 @@ struct Selection {
 /// matches no cell, naming the nearest id, and when nothing is left.
 std::vector<Cell> select(const std::vector<Cell>& cells, const Selection& selection);
 
+/// The name that a glob which matches none of them (there must be one) was most likely meant for.
+std::string nearest_to_glob(const std::string& glob, const std::vector<std::string>& names);
+
 }  // namespace stepgauge::config

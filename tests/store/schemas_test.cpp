@@ -5,7 +5,9 @@
 
 #include "contract/health.hpp"
 #include "contract/schemas.hpp"
+#include "nights.hpp"
 #include "store/baseline.hpp"
+#include "store/history.hpp"
 #include "support.hpp"
 #include "verdict/compare.hpp"
 
@@ -129,6 +131,47 @@ TEST_F(Schemas, RunAndBaseline) {
   auto newer = parse_json(header, "header");
   newer["version"] = 2;
   EXPECT_FALSE(valid("baseline", dump_line(newer) + "\n"));
+}
+
+TEST_F(Schemas, HistoryLines) {
+  auto cell = make_cell();
+  cell.tolerance["throughput"] = {0.05, std::nullopt};
+  for (const std::string name : {"tip", "reference"}) {
+    auto info = run_info({cell});
+    info.command.push_back(name);
+    RunFolder::create(folder_ / name, info).append(full_record(cell));
+  }
+  const auto added = add_night(folder_ / "h", folder_ / "tip",
+                               {"abc", folder_ / "reference", "frozen", "2026-11-30T00:00:00Z", false});
+  append_history(added.path, Acknowledgement{"*", added.run, "driver", "me", "2026-11-30T00:00:00Z"});
+  append_history(added.path, Pin{added.run, "v1", "2026-11-30T00:00:00Z"});
+  const auto text = read(added.path);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+  EXPECT_TRUE(valid("history", text));
+  const auto broken = [&](auto change) {
+    auto line = parse_json(text.substr(0, text.find('\n')), "line");
+    change(line);
+    return valid("history", dump_line(line) + "\n");
+  };
+  EXPECT_FALSE(broken([](Json& j) { j["version"] = 2; }));
+  EXPECT_FALSE(broken([](Json& j) { j["kind"] = "pin"; }));
+  EXPECT_FALSE(broken([](Json& j) { j["tip"]["surprise"] = 1; }));
+  EXPECT_FALSE(broken([](Json& j) { j["tip"]["cells"][0]["metrics"]["throughput"]["values"] = Json::array(); }));
+  EXPECT_FALSE(broken([](Json& j) { j["tip"]["run"] = "last night"; }));
+}
+
+TEST_F(Schemas, Trends) {
+  testing::Nights nights("throughput", 60);
+  nights.add(12, 90);
+  nights.control(71, 80);
+  nights.series().known = {{2, "why", "me"}};
+  nights.input.pin = {3, "v1"};
+  const auto json = to_json(nights.judge());
+  EXPECT_TRUE(valid("trend", dump_line(json) + "\n"));
+  EXPECT_TRUE(valid("trend", dump_line(to_json(testing::Nights("idle_ratio", 1).judge())) + "\n"));
+  auto odd = json;
+  odd["rows"][0]["alarms"][0]["direction"] = "up";
+  EXPECT_FALSE(valid("trend", dump_line(odd) + "\n"));
 }
 
 TEST_F(Schemas, Comparisons) {

@@ -1,0 +1,183 @@
+#include "report/trend_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "report/detail/escape.hpp"
+#include "report/detail/number.hpp"
+#include "report/detail/table.hpp"
+
+namespace stepgauge::report {
+namespace {
+
+using detail::Color;
+using verdict::Trend;
+using verdict::TrendAlarm;
+using verdict::TrendRow;
+using verdict::TrendState;
+
+/// Percent for ratios, the unit itself for points.
+std::string size_text(Scale scale, std::optional<double> size) {
+  if (size && scale == Scale::points) *size /= 100;
+  return detail::signed_percent(size);
+}
+
+std::string noise_text(const TrendRow& row) {
+  auto noise = row.noise;
+  if (noise && row.scale == Scale::points) *noise /= 100;
+  return detail::percent(noise);
+}
+
+Color color_of(TrendState state) {
+  switch (state) {
+    case TrendState::alarm:
+      return Color::red;
+    case TrendState::quiet:
+      return Color::green;
+    case TrendState::vanished:
+      return Color::yellow;
+    default:
+      return Color::dim;
+  }
+}
+
+/// Blocking rows and those with news; all of them where none is blocking, as when somebody asks for such a metric.
+std::vector<const TrendRow*> shown_rows(const Trend& trend) {
+  const bool all = std::none_of(trend.rows.begin(), trend.rows.end(), [](const auto& row) { return row.blocking; });
+  std::vector<const TrendRow*> out;
+  for (const auto& row : trend.rows) {
+    if (all || row.blocking || row.state == TrendState::alarm || row.crept) out.push_back(&row);
+  }
+  return out;
+}
+
+void add_reason(const TrendRow& row, detail::Table& table, const Style& style) {
+  std::istringstream lines(detail::wrap("      " + detail::printable(row.reason), style.width, 6));
+  std::string line;
+  while (!row.reason.empty() && std::getline(lines, line)) table.add_line(line);
+}
+
+std::string rows_text(const Trend& trend, const Style& style) {
+  const auto rows = shown_rows(trend);
+  if (rows.empty()) return "";
+  std::vector<detail::Column> columns{{"metric", true}, {"nights"}, {"last"}, {"centre"}, {"change %"}, {"noise %"}};
+  if (trend.pin)
+    columns.push_back({fmt::format("{} %", detail::shorten_middle(detail::printable(trend.pin->name), 12, 4))});
+  columns.push_back({"state", true});
+  detail::Table table(std::move(columns));
+  std::string cell;
+  for (const auto* shown : rows) {
+    const auto& row = *shown;
+    if (row.cell != cell) table.add_line(detail::shorten_middle(detail::printable(row.cell), style.width, 9));
+    cell = row.cell;
+    std::vector<std::string> texts{fmt::format("  {} {}{}", row.metric, detail::printable(row.unit),
+                                               row.against_reference ? " (against control)" : ""),
+                                   std::to_string(row.nights),
+                                   detail::four_digits(row.last),
+                                   detail::four_digits(row.centre),
+                                   size_text(row.scale, row.change),
+                                   noise_text(row)};
+    if (trend.pin) texts.push_back(size_text(row.scale, row.creep) + (row.crept ? "!" : ""));
+    texts.emplace_back(to_string(row.state));
+    table.add(std::move(texts), color_of(row.state));
+    add_reason(row, table, style);
+  }
+  return "\n" + table.text(style);
+}
+
+std::string commit_text(const std::string& commit) {
+  return commit.empty() ? "an unknown commit" : detail::printable(commit).substr(0, 12);
+}
+
+std::string verdict_of(const TrendAlarm& alarm) {
+  if (alarm.machine) return "it is the machine: the control build alarms with it";
+  if (alarm.over) return "over: the last nights are back";
+  if (alarm.small) return "small: less than half of the tolerance";
+  if (!alarm.worse) return "for the better";
+  if (alarm.single) return "one night alone: run the suite again and add it";
+  return alarm.blocks ? "BLOCKS until it is acknowledged" : "advisory metric";
+}
+
+std::string alarm_text(const Trend& trend, const std::string& cell, const std::string& metric, Scale scale,
+                       const TrendAlarm& alarm, const Style& style) {
+  const auto& nights = trend.nights;
+  const bool wide = !alarm.localised && alarm.kind == verdict::AlarmKind::sustained;
+  const auto unit = scale == Scale::ratio ? " %" : " points";
+  const auto interval =
+      alarm.ci_lower && alarm.ci_upper
+          ? fmt::format(" (95 % {}..{})", size_text(scale, alarm.ci_lower), size_text(scale, alarm.ci_upper))
+          : "";
+  auto out = detail::wrap(
+                 fmt::format("  {} {}{}{}, {} in {}", size_text(scale, alarm.size), unit + 1, interval,
+                             alarm.kind == verdict::AlarmKind::jump ? ", a jump" : "", metric, detail::printable(cell)),
+                 style.width, 4) +
+             "\n";
+  out += detail::wrap(fmt::format("    {} night {} ({}), raised {}; {}", wide ? "about since" : "since",
+                                  nights[alarm.change].run, nights[alarm.change].created_at.substr(0, 10),
+                                  nights[alarm.night].created_at.substr(0, 10), verdict_of(alarm)),
+                      style.width, 6) +
+         "\n";
+  out += detail::wrap(fmt::format("    commits after {} up to {}{}", commit_text(nights[alarm.last_good].commit),
+                                  commit_text(nights[alarm.first_bad].commit),
+                                  wide ? " (a wide range: five nights on either side make it narrow)" : ""),
+                      style.width, 6) +
+         "\n";
+  return out;
+}
+
+std::string alarms_text(const Trend& trend, const Style& style) {
+  std::string out;
+  for (const auto& row : trend.rows) {
+    for (const auto& alarm : row.alarms) {
+      if (!alarm.small || row.blocking) out += alarm_text(trend, row.cell, row.metric, row.scale, alarm, style);
+    }
+  }
+  if (!out.empty()) out = "\nAlarms:\n" + out;
+  std::string machine;
+  for (const auto& item : trend.machine_alarms) {
+    machine += alarm_text(trend, item.cell, item.metric, item.scale, item.alarm, style);
+  }
+  return machine.empty() ? out : out + "\nAlarms of the control build:\n" + machine;
+}
+
+const char* headline(ExitCode code) {
+  if (code == ExitCode::regression) return "ALARM";
+  return code == ExitCode::nothing_worse ? "quiet" : "NOTHING TO JUDGE";
+}
+
+std::string header_text(const Trend& trend, const Style& style) {
+  std::string out =
+      fmt::format("history of suite {} on {}: {} night{}", detail::printable(trend.suite),
+                  detail::printable(trend.machine), trend.nights.size(), trend.nights.size() == 1 ? "" : "s");
+  if (!trend.nights.empty()) {
+    out += fmt::format(", {} to {}", trend.nights.front().created_at.substr(0, 10),
+                       trend.nights.back().created_at.substr(0, 10));
+  }
+  out = detail::wrap(out, style.width, 2) + "\n";
+  const auto color = trend.exit_code == ExitCode::nothing_worse ? Color::green
+                     : trend.exit_code == ExitCode::regression  ? Color::red
+                                                                : Color::yellow;
+  out += fmt::format("verdict: {} (exit code {})\n", detail::colored(headline(trend.exit_code), color, style),
+                     static_cast<int>(trend.exit_code));
+  const auto& counts = trend.counts;
+  return out +
+         detail::wrap(fmt::format("{} series: {} alarm, {} quiet, {} only shown, {} new, {} vanished", counts.series,
+                                  counts.alarm, counts.quiet, counts.shown, counts.fresh, counts.vanished),
+                      style.width, 2) +
+         "\n";
+}
+
+}  // namespace
+
+std::string trend_table(const Trend& trend, const Style& style) {
+  auto out = header_text(trend, style);
+  out += rows_text(trend, style);
+  out += alarms_text(trend, style);
+  if (!trend.notes.empty()) out += "\nNotes:\n";
+  for (const auto& note : trend.notes) out += detail::wrap("  " + detail::printable(note), style.width, 4) + "\n";
+  return out;
+}
+
+}  // namespace stepgauge::report

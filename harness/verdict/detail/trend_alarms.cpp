@@ -1,0 +1,176 @@
+#include "verdict/detail/trend_alarms.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stats/cusum.hpp"
+#include "stats/energy_change_point.hpp"
+#include "stats/summary.hpp"
+#include "stats/welch.hpp"
+
+namespace stepgauge::verdict::detail {
+namespace {
+
+constexpr double jump_sigmas = 6.0, jump_thetas = 2.0;
+constexpr std::size_t jump_nights = 3;    ///< by then the CUSUM has it
+constexpr std::size_t look_every = 5;     ///< nights, of those long past
+constexpr std::size_t look_back = 20;     ///< nights before a look that it may alarm about
+constexpr std::size_t place_nights = 50;  ///< on either side, in which a change is placed
+constexpr std::size_t place_apart = 10;   ///< from where the CUSUM began to rise
+constexpr std::size_t sure_nights = 5;    ///< on either side before a commit range is narrow
+constexpr std::size_t recent_nights = 5;  ///< that say whether a change is over
+constexpr double confidence = 0.95;
+constexpr double ratio_floor = 0.002;  ///< of the noise
+constexpr double least_floor = 1e-9;   ///< of the noise in points, where nothing is tolerated
+
+using Values = std::span<const double>;
+
+Values part(Values values, std::size_t begin, std::size_t end) {
+  return values.subspan(begin, end - begin);
+}
+
+std::size_t back(std::size_t from, std::size_t by, std::size_t least) {
+  return from > least + by ? from - by : least;
+}
+
+/// An alarm in a track: indices into its values.
+struct Shift {
+  std::size_t raised = 0, change = 0;
+  bool up = false;
+  AlarmKind kind = AlarmKind::sustained;
+  bool localised = false;
+  bool single = false;
+};
+
+/// The change point nearest to where the CUSUM began to rise.
+void place(Shift& shift, Values values, std::size_t begin, Scale scale) {
+  const auto first = back(shift.change, place_nights, begin);
+  const auto last = std::min(values.size(), shift.change + place_nights);
+  const auto window = part(values, first, last);
+  const double least = *std::min_element(window.begin(), window.end());
+  std::vector<double> positive;  // what the search asks for; neither step moves a change point
+  for (const double value : window)
+    positive.push_back(scale == Scale::ratio ? std::exp(value - least) : value - least + 1);
+  const auto target = shift.change;
+  std::size_t nearest = place_apart + 1;
+  // One window over all: the halves of two that overlap can disagree about a change near their ends.
+  for (const auto& found : stats::energy_changes_in_windows(positive, {.window = positive.size()})) {
+    const auto index = first + found.index;
+    const auto apart = index > target ? index - target : target - index;
+    if (apart >= nearest || index > shift.raised || (found.mean_after > found.mean_before) != shift.up) continue;
+    nearest = apart;
+    shift.change = index;
+    shift.localised = values.size() - index >= sure_nights && index - begin >= sure_nights;
+  }
+}
+
+stats::CusumRule cusum_rule(const AlarmRule& rule) {
+  stats::CusumRule out;
+  out.floor = rule.scale == Scale::ratio ? ratio_floor : std::max(rule.theta / 10, least_floor);
+  out.model_nights = rule.policy.centre_nights;
+  out.alarm_nights = rule.policy.min_nights;
+  return out;
+}
+
+/// The first alarm of the nights from `begin` on.
+std::optional<Shift> first_shift(Values values, std::size_t begin, const AlarmRule& rule) {
+  const auto nights = rule.policy.centre_nights;
+  const auto settings = cusum_rule(rule);
+  for (std::size_t end = begin + rule.policy.min_nights; end <= values.size(); ++end) {
+    if ((end - begin) % look_every != 0 && end + nights < values.size()) continue;
+    const auto first = back(end, nights, begin);
+    const auto seen = stats::cusum(part(values, first, end), {}, settings);
+    // Alarms about nights long past come from a centre that has moved on.
+    for (const auto& alarm : seen->alarms) {
+      if (first + alarm.night + look_back < end || alarm.start == 0) continue;
+      return Shift{first + alarm.night, first + alarm.start, alarm.upward, AlarmKind::sustained, false, false};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The last nights where they all lie far on one side of those before them.
+std::optional<Shift> last_jump(Values values, std::size_t begin, const AlarmRule& rule) {
+  std::optional<Shift> out;
+  for (std::size_t nights = 1; nights <= jump_nights; ++nights) {
+    if (values.size() < begin + rule.policy.min_nights + nights) break;
+    const auto change = values.size() - nights;
+    const auto level = level_of(part(values, begin, change), rule);
+    const double limit = level.exact ? rule.theta : std::max(jump_sigmas * *level.sigma, jump_thetas * rule.theta);
+    const bool up = values.back() > level.centre;
+    const auto beyond = [&](double value) { return (up ? value - level.centre : level.centre - value) > limit; };
+    const auto last = values.subspan(change);
+    if (!std::all_of(last.begin(), last.end(), beyond)) break;
+    out = Shift{change, change, up, AlarmKind::jump, false, nights == 1 && !level.exact};
+  }
+  return out;
+}
+
+TrendAlarm alarm_of(const Shift& shift, const Track& track, std::size_t begin, std::size_t end, const AlarmRule& rule) {
+  const Values values(track.values);
+  const auto before = part(values, back(shift.change, rule.policy.centre_nights, begin), shift.change);
+  const auto after = part(values, shift.change, std::min(end, shift.change + rule.policy.centre_nights));
+  TrendAlarm out;
+  out.kind = shift.kind;
+  out.night = track.nights[shift.raised];
+  out.change = track.nights[shift.change];
+  out.last_good = track.nights[shift.change - 1];
+  out.first_bad = shift.localised ? out.change : out.night;
+  out.localised = shift.localised;
+  out.single = shift.single;
+  out.worse = shift.up == rule.higher_is_worse;
+  const auto sample = stats::compare(before, after, stats::Scale::points);
+  out.size = as_change(rule.scale, sample->diff);
+  if (const auto interval = stats::confidence_interval(*sample, confidence)) {
+    out.ci_lower = as_change(rule.scale, interval->lower);
+    out.ci_upper = as_change(rule.scale, interval->upper);
+  }
+  const double sign = shift.up ? 1 : -1;
+  out.small = sign * sample->diff < rule.theta / 2;
+  const auto now = values.last(std::min(recent_nights, values.size() - shift.change));
+  const double left = sign * (*stats::median(now) - *stats::median(before));
+  out.over = !out.small && left < std::min(rule.theta, sign * sample->diff) / 2;
+  return out;
+}
+
+}  // namespace
+
+double as_change(Scale scale, double difference) {
+  return scale == Scale::ratio ? std::expm1(difference) : difference;
+}
+
+Level level_of(Values values, const AlarmRule& rule) {
+  const auto window = values.last(std::min(values.size(), rule.policy.centre_nights));
+  Level out;
+  out.centre = *stats::median(window);
+  if (const auto seen = stats::cusum(window, {}, cusum_rule(rule))) {
+    out.centre = seen->model.centre;
+    out.sigma = seen->model.sigma;
+  }
+  const auto [least, most] = std::minmax_element(window.begin(), window.end());
+  out.exact = *least == *most;
+  return out;
+}
+
+std::vector<TrendAlarm> alarms_of(const Track& track, const AlarmRule& rule) {
+  const Values values(track.values);
+  std::vector<Shift> shifts;
+  std::vector<std::size_t> begins{0};
+  while (auto shift = first_shift(values, begins.back(), rule)) {
+    place(*shift, values, begins.back(), rule.scale);
+    shifts.push_back(*shift);
+    begins.push_back(shift->change);
+  }
+  if (const auto jump = last_jump(values, begins.back(), rule)) {
+    shifts.push_back(*jump);
+    begins.push_back(jump->change);
+  }
+  std::vector<TrendAlarm> out;
+  for (std::size_t i = 0; i < shifts.size(); ++i) {
+    const auto end = i + 1 < shifts.size() ? shifts[i + 1].change : values.size();
+    out.push_back(alarm_of(shifts[i], track, begins[i], end, rule));
+  }
+  return out;
+}
+
+}  // namespace stepgauge::verdict::detail
