@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "stats/detail/fewest.hpp"
 #include "stats/detail/require.hpp"
 #include "stats/detail/student_t.hpp"
 #include "stats/detail/welch_error.hpp"
@@ -45,15 +46,9 @@ std::optional<std::size_t> launches_needed(double sd, double effect, const TestP
     const auto mde = minimum_detectable_effect({sd, n}, {sd, n}, plan);
     return mde && *mde <= effect;
   };
-  if (!seen_with(cap) || effect <= plan.theta) return std::nullopt;
-  // More launches never see less: halve [too few, enough].
-  std::size_t too_few = 1;
-  std::size_t enough = cap;
-  while (enough - too_few > 1) {
-    const std::size_t middle = too_few + (enough - too_few) / 2;
-    (seen_with(middle) ? enough : too_few) = middle;
-  }
-  return enough;
+  require_plan(plan);
+  if (effect <= plan.theta) return std::nullopt;
+  return detail::fewest(cap, seen_with);
 }
 
 }  // namespace stepgauge::stats
