@@ -1,0 +1,81 @@
+#include "cli/gate_budget.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace stepgauge::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+const Cell* find_cell(const store::RunFolder& folder, const std::string& id) {
+  const auto& cells = folder.info().cells;
+  const auto found = std::find_if(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.id == id; });
+  return found == cells.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+GateBudget::GateBudget(std::optional<double> limit_s, const GateFolder& folder, const DurationGuess& guess)
+    : limit_s_(limit_s), begin_(Clock::now()) {
+  std::map<std::string, double> sum_s;
+  std::map<std::string, std::size_t> launches;
+  for (const bool head : {false, true}) {
+    for (const auto& record : folder.arm(head).records()) {
+      const auto key = (head ? "h" : "b") + record.cell_id;
+      sum_s[key] += record.duration_s;
+      ++launches[key];
+    }
+  }
+  for (const auto& match : folder.setup().cells) {
+    auto& known = known_.emplace_back();
+    if (!match.unmatched.empty()) continue;
+    double mean_s = 0;
+    bool measured = true;
+    for (const bool head : {false, true}) {
+      const auto& id = head ? match.head : match.base;
+      known.guess_s += guess.launch_seconds(*find_cell(folder.arm(head), id));
+      const auto key = (head ? "h" : "b") + id;
+      measured = measured && launches[key] > 0;
+      if (measured) mean_s += sum_s[key] / static_cast<double>(launches[key]);
+    }
+    if (measured) known.guess_s = mean_s;
+  }
+}
+
+double GateBudget::pair_seconds(std::size_t cell) const {
+  const auto& known = known_.at(cell);
+  return known.pairs == 0 ? known.guess_s : known.sum_s / static_cast<double>(known.pairs);
+}
+
+void GateBudget::add_pair(std::size_t cell, double seconds) {
+  known_.at(cell).sum_s += seconds;
+  ++known_.at(cell).pairs;
+}
+
+double GateBudget::elapsed_s() const {
+  return std::chrono::duration<double>(Clock::now() - begin_).count();
+}
+
+bool GateBudget::allows(std::size_t cell) const {
+  return !limit_s_ || elapsed_s() + pair_seconds(cell) <= *limit_s_;
+}
+
+std::string GateBudget::used_up() const {
+  return fmt::format("the budget of {} is used up", duration_text(limit_s_.value_or(0)));
+}
+
+double GateBudget::pairs_seconds(const std::vector<std::size_t>& cells, std::size_t pairs) const {
+  double out = 0;
+  for (const auto cell : cells) out += pair_seconds(cell) * static_cast<double>(pairs);
+  return out;
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+}  // namespace stepgauge::cli
