@@ -132,8 +132,8 @@ std::string header_text(const Gate& gate, const GateContext& context, const Styl
           counts.compared, counts.expected, gate.cells_measured, gate.cells_expected, counts.passed, counts.regressed,
           counts.improved, counts.inconclusive, gate.not_gateable, counts.invalid, counts.missing),
       style, 2);
-  out += wrapped(fmt::format("{} pairs of each cell, {} new ones of cells under suspicion; {} rows suspected, {} pairs "
-                             "dropped; seed {}, attempt {}",
+  out += wrapped(fmt::format("{} pairs of each cell, {} new ones of cells under suspicion; rows suspected: {}, pairs "
+                             "dropped: {}; seed {}, attempt {}",
                              context.policy.screen_pairs, context.policy.confirm_pairs, gate.suspected,
                              gate.spoilt_pairs, context.policy.seed, context.attempts),
                  style, 2);
@@ -143,11 +143,13 @@ std::string header_text(const Gate& gate, const GateContext& context, const Styl
 
 std::string skipped_text(const std::vector<SkippedCell>& skipped, const Style& style) {
   std::string out;
-  for (const auto& cell : skipped)
+  for (const auto& cell : skipped) {
+    if (cell.status != Status::unsupported) continue;
     out += wrapped(
         fmt::format("  {}: {}: {}", detail::printable(cell.id), to_string(cell.status), detail::printable(cell.reason)),
         style, 4);
-  return out.empty() ? out : "\nCells that neither arm measures:\n" + out;
+  }
+  return out.empty() ? out : "\nCells that cannot be measured here:\n" + out;
 }
 
 std::string software_text(const std::vector<verdict::FieldDifference>& items, const Style& style) {
@@ -169,9 +171,10 @@ std::string gate_table(const Gate& gate, const GateContext& context, const Style
   out += skipped_text(context.skipped, style);
   if (!gate.notes.empty()) out += "\nNotes:\n";
   for (const auto& note : gate.notes) out += wrapped("  " + detail::printable(note), style, 4);
-  return out + wrapped(fmt::format("\nrecords: {0}/base and {0}/head, verdict: {0}/gate.json",
-                                   detail::printable(context.folder)),
-                       style, 2);
+  return out + "\n" +
+         wrapped(
+             fmt::format("records: {0}/base and {0}/head, verdict: {0}/gate.json", detail::printable(context.folder)),
+             style, 2);
 }
 
 }  // namespace stepgauge::report
