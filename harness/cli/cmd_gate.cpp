@@ -1,7 +1,8 @@
 // stepgauge gate SUITE --base X --head Y: interleaved pairs, screened and confirmed.
 #include <fmt/format.h>
 
-#include <numeric>
+#include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "cli/commands.hpp"
@@ -130,29 +131,42 @@ DurationGuess guess_of(const GateFolder& folder, const machine::Machine& machine
   return DurationGuess(plan);
 }
 
-/// What is ahead, and whether the budget suffices for it.
-void tell_plan(const GateFolder& folder, const GateBudget& budget, const DurationGuess& guess, bool quiet) {
+struct Need {
+  double screen_s = 0;   ///< pairs of every cell
+  double dearest_s = 0;  ///< confirmation of the cell that takes longest
+};
+
+Need need_of(const GateFolder& folder, const GateBudget& budget) {
   const auto& setup = folder.setup();
-  std::vector<std::size_t> all(setup.cells.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  const double screen_s = budget.pairs_seconds(all, setup.screen_pairs);
-  double dearest_s = 0;
-  for (const auto cell : all) dearest_s = std::max(dearest_s, budget.pairs_seconds({cell}, setup.confirm_pairs));
-  if (!quiet) {
-    fmt::print(
-        stderr,
-        "stepgauge: {} cells, {} pairs of each: about {}; confirming a cell takes {} pairs more, {} at most ({})\n",
-        all.size(), setup.screen_pairs, duration_text(screen_s), setup.confirm_pairs, duration_text(dearest_s),
-        folder.attempts() > 0 ? "from the launches made so far" : guess.source());
+  Need out;
+  for (std::size_t cell = 0; cell < setup.cells.size(); ++cell) {
+    out.screen_s += budget.pairs_seconds({cell}, setup.screen_pairs);
+    out.dearest_s = std::max(out.dearest_s, budget.pairs_seconds({cell}, setup.confirm_pairs));
   }
-  const auto limit = budget.limit_s();
-  if (!limit || screen_s + dearest_s <= *limit) return;
+  return out;
+}
+
+void tell_plan(const GateFolder& folder, const GateBudget& budget, const DurationGuess& guess) {
+  const auto& setup = folder.setup();
+  const auto need = need_of(folder, budget);
   fmt::print(
       stderr,
-      "stepgauge: the budget of {} does not suffice: the screen takes about {}, with one cell confirmed {}; what "
-      "is left over will be inconclusive. --budget {:.0f}m would do, or fewer cells (--only)\n",
-      duration_text(*limit), duration_text(screen_s), duration_text(screen_s + dearest_s),
-      std::ceil((screen_s + dearest_s) / 60));
+      "stepgauge: {} cells, {} pairs of each: about {}; confirming a cell takes {} pairs more, {} at most ({})\n",
+      setup.cells.size(), setup.screen_pairs, duration_text(need.screen_s), setup.confirm_pairs,
+      duration_text(need.dearest_s), folder.attempts() > 0 ? "from the launches made so far" : guess.source());
+}
+
+/// Says when the budget does not suffice for the screen and the confirmation of one cell, and what would.
+void check_budget(const GateFolder& folder, const GateBudget& budget, const std::string& source) {
+  const auto need = need_of(folder, budget);
+  const auto limit = budget.limit_s();
+  const double all_s = need.screen_s + need.dearest_s;
+  if (!limit || all_s <= *limit) return;
+  fmt::print(
+      stderr,
+      "stepgauge: the budget of {} does not suffice ({}): the screen takes about {}, with one cell confirmed {}; "
+      "what is left over will be inconclusive. --budget {:.0f}m would do, or fewer cells (--only)\n",
+      duration_text(*limit), source, duration_text(need.screen_s), duration_text(all_s), std::ceil(all_s / 60));
 }
 
 std::vector<verdict::FieldDifference> software_of(const GateFolder& folder) {
@@ -210,12 +224,14 @@ void gate(const GateOptions& options, Program& program) {
   auto& folder = *opened;
   const auto guess = guess_of(folder, machine);
   GateBudget budget(budget_s, folder, guess);
-  tell_plan(folder, budget, guess, options.quiet);
+  if (!options.quiet) tell_plan(folder, budget, guess);
+  check_budget(folder, budget, folder.attempts() > 0 ? "by the launches made so far" : guess.source());
   const auto policy = policy_of(folder.setup());
   const auto engine = launcher.make();
   const auto session =
       run_gate_session(folder, *engine, budget,
-                       {chosen_devices(options.suite, machine), policy, options.suite.suite_path, options.quiet});
+                       {chosen_devices(options.suite, machine), policy, options.suite.suite_path, options.quiet,
+                        [&] { check_budget(folder, budget, "by the first pair of each cell"); }});
   const auto verdict = verdict::judge_gate(session.cells, policy);
   const auto context = context_of(folder, session, budget);
   const auto document = to_json(verdict, context);

@@ -35,12 +35,16 @@ GateBudget::GateBudget(std::optional<double> limit_s, const GateFolder& folder, 
     bool measured = true;
     for (const bool head : {false, true}) {
       const auto& id = head ? match.head : match.base;
-      known.guess_s += guess.launch_seconds(*find_cell(folder.arm(head), id));
+      const auto& cell = *find_cell(folder.arm(head), id);
+      known.guess_s += guess.launch_seconds(cell);
+      known.guessed = known.guessed || !guess.measured(cell);
       const auto key = (head ? "h" : "b") + id;
       measured = measured && launches[key] > 0;
       if (measured) mean_s += sum_s[key] / static_cast<double>(launches[key]);
     }
-    if (measured) known.guess_s = mean_s;
+    if (!measured) continue;
+    known.guess_s = mean_s;
+    known.guessed = false;
   }
 }
 
@@ -59,7 +63,10 @@ double GateBudget::elapsed_s() const {
 }
 
 bool GateBudget::allows(std::size_t cell) const {
-  return !limit_s_ || elapsed_s() + pair_seconds(cell) <= *limit_s_;
+  if (!limit_s_) return true;
+  const auto& known = known_.at(cell);
+  const bool unknown = known.guessed && known.pairs == 0;
+  return elapsed_s() + (unknown ? 0 : pair_seconds(cell)) < *limit_s_;
 }
 
 std::string GateBudget::used_up() const {

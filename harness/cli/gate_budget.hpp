@@ -20,7 +20,8 @@ class GateBudget {
   void add_pair(std::size_t cell, double seconds);
 
   double elapsed_s() const;
-  /// Whether there is time for one more pair of the cell.
+  /// Whether there is time for one more pair of the cell. A guess stops nothing: the first pair of a cell that was
+  /// never measured here is made as long as any time is left.
   bool allows(std::size_t cell) const;
   /// "the budget of 30 min is used up".
   std::string used_up() const;
@@ -36,6 +37,7 @@ class GateBudget {
     double sum_s = 0;
     std::size_t pairs = 0;
     double guess_s = 0;
+    bool guessed = false;
   };
   std::vector<Known> known_;
 };

@@ -62,6 +62,7 @@ class GateSession {
           }
         }
       }
+      if (open > 0 && pair == 0 && options_.on_first_round) options_.on_first_round();
     }
     return true;
   }

@@ -17,6 +17,7 @@ struct GateSessionOptions {
   verdict::GatePolicy policy;
   std::string suite_path;
   bool quiet = false;
+  std::function<void()> on_first_round{};  ///< called once a pair of every cell was made, when durations are known
 };
 
 struct GateSessionResult {

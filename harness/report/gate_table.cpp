@@ -132,10 +132,10 @@ std::string header_text(const Gate& gate, const GateContext& context, const Styl
           counts.compared, counts.expected, gate.cells_measured, gate.cells_expected, counts.passed, counts.regressed,
           counts.improved, counts.inconclusive, gate.not_gateable, counts.invalid, counts.missing),
       style, 2);
-  out += wrapped(fmt::format("{} pairs of each cell, {} new ones of cells under suspicion; rows suspected: {}, pairs "
-                             "dropped: {}; seed {}, attempt {}",
-                             context.policy.screen_pairs, context.policy.confirm_pairs, gate.suspected,
-                             gate.spoilt_pairs, context.policy.seed, context.attempts),
+  out += wrapped(fmt::format("seed {}, attempt {}; {} pairs of each cell, {} new ones of cells under suspicion; rows "
+                             "suspected: {}, pairs dropped: {}",
+                             context.policy.seed, context.attempts, context.policy.screen_pairs,
+                             context.policy.confirm_pairs, gate.suspected, gate.spoilt_pairs),
                  style, 2);
   if (!context.stopped.empty()) out += wrapped("ended early: " + context.stopped, style, 2);
   return out;

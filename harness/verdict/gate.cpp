@@ -79,7 +79,7 @@ void add_notes(const std::vector<GateRow>& rows, Gate& out) {
 bool screen_suspects(const GateCell& cell, const GatePolicy& policy) {
   Gate scratch;
   std::vector<detail::GateWork> work;
-  detail::add_gate_rows(cell, policy, scratch, work);
+  detail::add_metric_rows(cell, policy, scratch, work);
   return std::any_of(work.begin(), work.end(), [&](const detail::GateWork& item) {
     return detail::suspicion_of(item.screen, policy) != Suspicion::none;
   });

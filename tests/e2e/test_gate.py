@@ -74,6 +74,8 @@ def test_every_other_command_reads_the_arms(work):
     compared = work("compare", "g/base", "g/head")
     assert compared.code == REGRESSION and SLOW in compared.out, compared
     assert work("report", "g/head").code == OK
+    whole = work("report", "g")
+    assert whole.code == USAGE and "g/base and g/head" in whole.err, whole
 
 
 def test_settings_and_variables_as_arms(work):
@@ -165,8 +167,9 @@ def test_cells_of_one_arm_only(work):
 
 
 def test_a_metric_of_one_arm_only(work):
-    detail = work.write("detail.json", json.dumps({"memory": {"first_step": {}, "steady": {}, "outside_mib": None, "method": "none"}}))
-    done = gate(work, "g", head=arm("--detail", str(work.path / detail)))
+    work.write("head.sh", f"#!/bin/sh\n{STUB} \"$@\" && sed -i 's/\"allocated_mib\":[0-9.]*/\"allocated_mib\":null/g' $STEPGAUGE_RECORD\n")
+    (work.path / "head.sh").chmod(0o755)
+    done = gate(work, "g", head="./head.sh")
     assert done.code == NOT_COMPARABLE and {metric for _, metric in rows(document(work, "g"), "missing")} == {"peak_memory"}, done
 
 
@@ -247,12 +250,12 @@ def test_resume_refuses_another_question(work):
 
 
 def test_a_budget_that_does_not_suffice(work):
-    process = start(work, "--budget", "3s")
+    process = start(work, "--budget", "4s")
     out, err = process.communicate(timeout=30)
     assert process.returncode == INCONCLUSIVE, (out, err)
-    assert "does not suffice" in err and "--budget" in err and "is used up" in err, err
+    assert "does not suffice" in err and "--budget" in err and "first pair of each cell" in err and "is used up" in err, err
     value = document(work, "g")
-    assert value["budget_s"] == 3 and value["counts"]["inconclusive"] > 0 and value["elapsed_s"] < 5
+    assert value["budget_s"] == 4 and value["counts"]["inconclusive"] > 0 and value["elapsed_s"] < 8
     finished = work("gate", "small.yaml", "--quiet", "--resume", "g")
     assert finished.code == REGRESSION, "a gate that was cut short can be gone on with"
 

@@ -134,15 +134,7 @@ bool settle_without_numbers(GateRow& row, const PairedValues& values, const Gate
 
 }  // namespace
 
-void add_gate_rows(const GateCell& cell, const GatePolicy& policy, Gate& out, std::vector<GateWork>& work) {
-  if (!cell.unmatched.empty()) {
-    ++out.counts.expected;
-    auto row = start_row(cell, cell_row);
-    settle(row, Verdict::missing, cell.unmatched);
-    out.rows.push_back(std::move(row));
-    return;
-  }
-  const auto before = out.rows.size();
+void add_metric_rows(const GateCell& cell, const GatePolicy& policy, Gate& out, std::vector<GateWork>& work) {
   for (const auto& metric : metric_catalogue()) {
     if (!metric.blocking || metric.better == Better::neither) continue;
     const auto values = paired_values(cell, GateStage::screen, metric.name, policy);
@@ -162,17 +154,24 @@ void add_gate_rows(const GateCell& cell, const GatePolicy& policy, Gate& out, st
     }
     work.push_back(std::move(item));
   }
+}
+
+void add_gate_rows(const GateCell& cell, const GatePolicy& policy, Gate& out, std::vector<GateWork>& work) {
+  const auto before = out.rows.size();
+  if (!cell.unmatched.empty()) {
+    ++out.counts.expected;
+    auto& row = out.rows.emplace_back(start_row(cell, cell_row));
+    return settle(row, Verdict::missing, cell.unmatched);
+  }
+  add_metric_rows(cell, policy, out, work);
   add_launches_row(cell, policy, out);
   if (out.rows.size() > before) return;
   ++out.counts.expected;
-  auto row = start_row(cell, launches_row);
-  const auto gave_up = gave_up_reason(cell, policy);
-  if (!gave_up.empty()) {
-    settle(row, Verdict::invalid, gave_up);
-  } else {
-    settle(row, Verdict::inconclusive, "no pair was made" + (cell.stopped.empty() ? "" : ": " + cell.stopped));
-  }
-  out.rows.push_back(std::move(row));
+  auto& row = out.rows.emplace_back(start_row(cell, launches_row));
+  if (const auto reason = gave_up_reason(cell, policy); !reason.empty()) return settle(row, Verdict::invalid, reason);
+  auto reason = std::string(cell.tries.empty() ? "no pair was made" : "no metric that blocks has a value");
+  if (!cell.stopped.empty()) reason += ": " + cell.stopped;
+  settle(row, Verdict::inconclusive, std::move(reason));
 }
 
 }  // namespace stepgauge::verdict::detail

@@ -11,4 +11,7 @@ namespace stepgauge::verdict::detail {
 /// Counts the rows that were expected.
 void add_gate_rows(const GateCell& cell, const GatePolicy& policy, Gate& out, std::vector<GateWork>& work);
 
+/// Only the metrics of a cell that is in both arms.
+void add_metric_rows(const GateCell& cell, const GatePolicy& policy, Gate& out, std::vector<GateWork>& work);
+
 }  // namespace stepgauge::verdict::detail
