@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <random>
 
 #include "cli/commands.hpp"
@@ -129,44 +128,6 @@ DurationGuess guess_of(const GateFolder& folder, const machine::Machine& machine
     for (const auto& cell : folder.arm(head).info().cells) plan.cells.push_back(cell);
   }
   return DurationGuess(plan);
-}
-
-struct Need {
-  double screen_s = 0;   ///< pairs of every cell
-  double dearest_s = 0;  ///< confirmation of the cell that takes longest
-};
-
-Need need_of(const GateFolder& folder, const GateBudget& budget) {
-  const auto& setup = folder.setup();
-  Need out;
-  for (std::size_t cell = 0; cell < setup.cells.size(); ++cell) {
-    out.screen_s += budget.pairs_seconds({cell}, setup.screen_pairs);
-    out.dearest_s = std::max(out.dearest_s, budget.pairs_seconds({cell}, setup.confirm_pairs));
-  }
-  return out;
-}
-
-void tell_plan(const GateFolder& folder, const GateBudget& budget, const DurationGuess& guess) {
-  const auto& setup = folder.setup();
-  const auto need = need_of(folder, budget);
-  fmt::print(
-      stderr,
-      "stepgauge: {} cells, {} pairs of each: about {}; confirming a cell takes {} pairs more, {} at most ({})\n",
-      setup.cells.size(), setup.screen_pairs, duration_text(need.screen_s), setup.confirm_pairs,
-      duration_text(need.dearest_s), folder.attempts() > 0 ? "from the launches made so far" : guess.source());
-}
-
-/// Says when the budget does not suffice for the screen and the confirmation of one cell, and what would.
-void check_budget(const GateFolder& folder, const GateBudget& budget, const std::string& source) {
-  const auto need = need_of(folder, budget);
-  const auto limit = budget.limit_s();
-  const double all_s = need.screen_s + need.dearest_s;
-  if (!limit || all_s <= *limit) return;
-  fmt::print(
-      stderr,
-      "stepgauge: the budget of {} does not suffice ({}): the screen takes about {}, with one cell confirmed {}; "
-      "what is left over will be inconclusive. --budget {:.0f}m would do, or fewer cells (--only)\n",
-      duration_text(*limit), source, duration_text(need.screen_s), duration_text(all_s), std::ceil(all_s / 60));
 }
 
 std::vector<verdict::FieldDifference> software_of(const GateFolder& folder) {

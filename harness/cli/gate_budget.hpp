@@ -42,6 +42,13 @@ class GateBudget {
   std::vector<Known> known_;
 };
 
+/// Says on standard error what is ahead and how long it takes.
+void tell_plan(const GateFolder& folder, const GateBudget& budget, const DurationGuess& guess);
+
+/// Says on standard error when the budget does not suffice for the screen and the confirmation of one cell, and what
+/// would. `source`: where the durations are from.
+void check_budget(const GateFolder& folder, const GateBudget& budget, const std::string& source);
+
 /// "45 s", "12 min", "3.5 h".
 std::string duration_text(double seconds);
 
