@@ -62,6 +62,22 @@ TEST(GateLaunches, OneAccidentIsNoPattern) {
   EXPECT_TRUE(cells_to_confirm({crashing({2}, {}, 5)}, small_policy()).empty());
 }
 
+TEST(GateLaunches, OneOfThreeIsStillOneAccident) {
+  auto policy = small_policy();
+  policy.screen_pairs = 3;
+  EXPECT_TRUE(cells_to_confirm({crashing({2}, {}, 3)}, policy).empty());
+}
+
+TEST(GateLaunches, SpoiltLaunchesDoNotDiluteFailures) {
+  auto cell = crashing({}, {}, 3);
+  for (int pair = 3; pair < 5; ++pair) {
+    for (int times = 0; times < 2; ++times)
+      add_try(cell, GateStage::screen, pair, ok_launch(metric, 100), spoilt_launch());
+    add_try(cell, GateStage::screen, pair, ok_launch(metric, 100), failed_launch());
+  }
+  EXPECT_EQ(cells_to_confirm({cell}, small_policy()), std::vector<std::size_t>{0}) << "2 of 5, not 2 of 9";
+}
+
 TEST(GateLaunches, ABaseThatFailsIsANote) {
   const auto out = judge_gate({crashing({}, {2}, 5)}, small_policy());
   EXPECT_EQ(out.exit_code, ExitCode::nothing_worse);

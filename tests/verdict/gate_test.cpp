@@ -53,6 +53,12 @@ TEST(Gate, TheMdeOfAScreenIsThatOfThePlannedConfirmation) {
   EXPECT_NEAR(*out.rows.at(0).mde, std::expm1(0.0063908), 1e-6);  // t(0.95, 14) = 1.761310, t(0.80, 14) = 0.868055
 }
 
+TEST(Gate, TheMdeKnowsTheSizeOfTheFamily) {
+  const auto out =
+      judged({pairs_of("throughput", quiet), pairs_of("throughput", slower), pairs_of("throughput", slower)});
+  EXPECT_NEAR(*out.rows.at(0).mde, std::expm1(0.0084773), 1e-6);  // two rows: t(1 - 0.05 / 2, 4) = 2.776445
+}
+
 TEST(Gate, TheScreenAloneDecidesNothing) {
   const auto cell = pairs_of("throughput", slower);
   const auto out = judged({cell});
@@ -201,6 +207,12 @@ TEST(Gate, ExactRuleNeedsNoTest) {
   EXPECT_EQ(exact(10102, 10000).verdict, Verdict::improved);
   EXPECT_EQ(exact(1000, 1063).verdict, Verdict::pass);  // the floor of 64 MiB
   EXPECT_TRUE(exact(10000, 10101).exact);
+  auto uneven = new_gate_cell();
+  for (int pair = 0; pair < 5; ++pair)
+    add_try(uneven, GateStage::screen, pair, ok_launch("peak_memory", 10000),
+            ok_launch("peak_memory", 9000 + 700 * pair));
+  EXPECT_FALSE(row_of(uneven).exact);
+  EXPECT_NE(row_of(uneven).verdict, Verdict::regressed) << "a spread in one arm needs the test";
 }
 
 TEST(Gate, ToleranceOfTheHeadCellWins) {
