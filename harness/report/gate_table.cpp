@@ -84,9 +84,17 @@ void add_cell(std::span<const GateRow> rows, detail::Table& table, const Style& 
   table.add_line(detail::shorten_middle((first.perturbed ? "* " : "") + detail::printable(first.cell), style.width, 9));
   if (!first.base_cell.empty())
     table.add_line(detail::shorten_middle("    base: " + detail::printable(first.base_cell), style.width, 9));
-  for (const auto& row : rows) {
-    table.add(texts_of(row), color_of(row.verdict));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& row = rows[i];
+    std::size_t alike = 1;  // rows in a row that say one thing, without numbers
+    while (!row.change && i + alike < rows.size() && !rows[i + alike].change &&
+           rows[i + alike].verdict == row.verdict && rows[i + alike].reason == row.reason)
+      ++alike;
+    auto texts = texts_of(row);
+    if (alike > 1) texts[0] = fmt::format("  {} metrics", alike);
+    table.add(std::move(texts), color_of(row.verdict));
     if (!row.reason.empty()) table.add_line(detail::wrap("      " + detail::printable(row.reason), style.width, 6));
+    i += alike - 1;
   }
 }
 

@@ -211,6 +211,18 @@ def test_interrupt_and_resume(work, after):
     assert 34 <= lines(work) <= 35, "more than the pair that was interrupted was made again"
 
 
+def test_sigkill_and_resume(work):
+    process = start(work)
+    wait_for(lambda: lines(work) >= 4, "four records", 30)
+    second = work("gate", "small.yaml", "--quiet", "--resume", "g")
+    assert second.code == USAGE and "another run works" in second.err, second
+    process.kill()
+    process.communicate(timeout=15)
+    wait_for(lambda: work.left_running() == [], "the ranks to go with their harness", 5)
+    resumed = work("gate", "small.yaml", "--quiet", "--resume", "g")
+    assert resumed.code == REGRESSION and rows(document(work, "g"), "regressed") == {(SLOW, "throughput")}, resumed
+
+
 def test_a_complete_gate_is_not_measured_again(work):
     assert gate(work, "g").code == OK
     before = lines(work)
