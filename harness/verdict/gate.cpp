@@ -68,7 +68,15 @@ ExitCode exit_code_of(const Counts& counts) {
   return counts.compared == 0 ? ExitCode::not_comparable : ExitCode::nothing_worse;
 }
 
-void add_notes(const std::vector<GateRow>& rows, Gate& out) {
+void add_notes(const std::vector<GateRow>& rows, const std::vector<detail::GateWork>& work, Gate& out) {
+  const auto uneven = std::count_if(work.begin(), work.end(), [&](const detail::GateWork& item) {
+    return rows[item.row].metric == "peak_memory" && (item.confirm ? *item.confirm : item.screen).uneven;
+  });
+  if (uneven > 0) {
+    out.notes.push_back(
+        fmt::format("peak_memory is the same in every launch of one arm only in {} cell{}: unexplained spread", uneven,
+                    uneven == 1 ? "" : "s"));
+  }
   std::size_t perturbed = 0;
   for (const auto& row : rows) perturbed += row.perturbed;
   if (perturbed > 0) out.notes.push_back("cells marked * are PERTURBED on purpose: no verdict on real performance");
@@ -126,7 +134,7 @@ Gate judge_gate(const std::vector<GateCell>& cells, const GatePolicy& policy) {
   }
   out.suspected = detail::judge_rows(out.rows, work, policy);
   for (const auto& row : out.rows) count(row, out);
-  add_notes(out.rows, out);
+  add_notes(out.rows, work, out);
   out.exit_code = exit_code_of(out.counts);
   return out;
 }

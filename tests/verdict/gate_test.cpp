@@ -212,6 +212,9 @@ TEST(Gate, ExactRuleNeedsNoTest) {
     add_try(uneven, GateStage::screen, pair, ok_launch("peak_memory", 10000),
             ok_launch("peak_memory", 9000 + 700 * pair));
   EXPECT_FALSE(row_of(uneven).exact);
+  const auto notes = judged({uneven}).notes;
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("unexplained spread"), std::string::npos) << notes[0];
   EXPECT_NE(row_of(uneven).verdict, Verdict::regressed) << "a spread in one arm needs the test";
 }
 

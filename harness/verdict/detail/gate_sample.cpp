@@ -37,7 +37,9 @@ std::optional<GateSample> sample_of(const PairedValues& values, const GateRow& r
   out.threshold =
       ratio ? std::max(row.tolerance, row.floor / out.base) : std::max(row.tolerance * std::abs(out.base), row.floor);
   out.theta = ratio ? std::log1p(out.threshold) : out.threshold;
-  out.exact = all_equal(values.base) && all_equal(values.head);
+  const bool even_base = all_equal(values.base), even_head = all_equal(values.head);
+  out.exact = even_base && even_head;
+  out.uneven = even_base != even_head;
   return out;
 }
 

@@ -16,6 +16,7 @@ struct GateSample {
   double threshold = 0;       ///< as a change
   double theta = 0;           ///< the same on the scale of `worse`
   bool exact = false;         ///< no spread in either arm
+  bool uneven = false;        ///< no spread in one arm only
 };
 
 /// nullopt with fewer than two pairs. The values are usable().
