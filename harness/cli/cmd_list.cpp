@@ -55,6 +55,7 @@ void add_list(Program& program) {
   auto* command = program.app.add_subcommand(
       "list", "dry run: every cell, every skip with its reason, launches, estimated minutes");
   options->suite.add_to(*command);
+  options->suite.add_launches_to(*command);
   command->add_flag("--json", options->json, "JSON on standard output");
   command->footer("Example: stepgauge list configs/h200_first.yaml --only 'llama*'");
   command->callback([options, &program] {

@@ -5,14 +5,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/duration_guess.hpp"
+#include "cli/new_run_info.hpp"
 #include "cli/result_output.hpp"
 #include "cli/run_session.hpp"
 #include "cli/suite_options.hpp"
 #include "cli/utc.hpp"
-#include "contract/digest.hpp"
-#include "machine/variables.hpp"
 #include "report/text.hpp"
-#include "store/fingerprint.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -24,61 +22,11 @@ struct RunOptions {
   bool trace = false, memory_history = false;
 };
 
-store::RunInfo run_info(const Plan& plan, const RunOptions& options, const Program& program) {
-  store::RunInfo info;
-  info.suite = plan.suite.name;
-  info.suite_path = options.suite.suite_path;
-  info.suite_hash = sha256_hex(read_text_file(options.suite.suite_path));
-  info.command = program.arguments;
-  info.created_at = utc_now();
-  info.environment = to_json(plan.machine);
-  info.environment["variables"] = machine::recorded_variables();
-  bool uses_gpu = false;
-  for (const auto& cell : plan.cells) uses_gpu = uses_gpu || cell.device == "cuda";
-  info.fingerprint = store::fingerprint(info.environment, uses_gpu);
-  info.cells = plan.cells;
-  info.skipped = plan.skipped;
-  info.workers = plan.commands;
-  info.launcher = plan.launcher.json();
-  if (plan.shard.count > 1) info.shard = {{"index", plan.shard.index}, {"count", plan.shard.count}};
-  return info;
-}
-
-/// Shared memory is what NCCL and gloo fail on first in a container.
-void warn_about_shared_memory(const Plan& plan) {
-  if (!plan.machine.shm || plan.machine.shm->free_bytes >= (std::uint64_t{64} << 20)) return;
-  for (const auto& cell : plan.cells) {
-    if (cell.ddp.ranks < 2 || cell.device != "cuda") continue;
-    fmt::print(
-        stderr,
-        "stepgauge: /dev/shm has {} MiB free; NCCL's shared-memory transport may fail (--shm-size in a container)\n",
-        plan.machine.shm->free_bytes >> 20);
-    return;
-  }
-}
-
 store::RunFolder open_folder(const Plan& plan, const RunOptions& options, const Program& program) {
-  const auto info = run_info(plan, options, program);
-  if (options.resume.empty()) {
-    const auto path =
-        options.out.empty() ? fmt::format("runs/{}-{}", plan.suite.name, utc_now("%Y%m%d-%H%M%S")) : options.out;
-    return store::RunFolder::create(path, info);
-  }
-  auto folder = store::RunFolder::resume(options.resume);
-  if (folder.info().suite_hash != info.suite_hash) {
-    throw config::ConfigError(
-        "", 0, 0,
-        fmt::format("{}: {} has changed since the run began; start a new run", options.resume, info.suite_path));
-  }
-  const auto& before = folder.info().launcher;
-  if (!before.is_null() && before.at("name") != info.launcher.at("name")) {
-    throw config::ConfigError("", 0, 0,
-                              fmt::format("{}: the run began with --launcher {}; go on with the same", options.resume,
-                                          before.at("name").get<std::string>()));
-  }
-  if (folder.torn_line())
-    fmt::print(stderr, "stepgauge: a torn last line of the journal was set aside (records.jsonl.torn)\n");
-  return folder;
+  if (!options.resume.empty()) return resume_run(options.resume, options.suite.suite_path, plan.launcher);
+  const auto path =
+      options.out.empty() ? fmt::format("runs/{}-{}", plan.suite.name, utc_now("%Y%m%d-%H%M%S")) : options.out;
+  return store::RunFolder::create(path, new_run_info(plan, options.suite.suite_path, program));
 }
 
 ExitCode exit_code(const ResultSet& results) {
@@ -123,6 +71,7 @@ void add_run(Program& program) {
   auto* command =
       program.app.add_subcommand("run", "run a suite: every cell in fresh processes, records in a run folder");
   options->suite.add_to(*command);
+  options->suite.add_launches_to(*command);
   auto* out = command->add_option("--out", options->out, "run folder to make (default: runs/<suite>-<time>)");
   command->add_option("--resume", options->resume, "go on with an interrupted run in this folder")->excludes(out);
   command->add_flag("--trace", options->trace, "keep a Perfetto trace of every launch in its folder");

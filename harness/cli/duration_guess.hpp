@@ -15,6 +15,8 @@ class DurationGuess {
  public:
   explicit DurationGuess(const Plan& plan);
 
+  /// The cell has launches in this machine's baseline; else launch_seconds() is the stated guess.
+  bool measured(const Cell& cell) const { return seconds_.count(cell.id) != 0; }
   /// Seconds of one launch.
   double launch_seconds(const Cell& cell) const;
   /// Seconds of all launches of the cell, and of the one that fills its caches.

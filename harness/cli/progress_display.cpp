@@ -32,6 +32,10 @@ ProgressDisplay::ProgressDisplay(std::size_t total_launches, double estimated_s,
       terminal_(::isatty(STDERR_FILENO) == 1),
       begin_(Clock::now()) {}
 
+void ProgressDisplay::set_label(std::string label) {
+  label_ = label.empty() ? "" : std::move(label) + " ";
+}
+
 void ProgressDisplay::start(const Cell& cell, int launch, const std::string& purpose) {
   cell_ = report::printable(cell.id);
   launch_ = launch;
@@ -43,8 +47,8 @@ void ProgressDisplay::update(const launch::Progress& progress) {
   if (quiet_ || !terminal_ || seconds_since(shown_) < 0.1) return;
   shown_ = Clock::now();
   const auto step = progress.step ? fmt::format(" step {}", *progress.step) : "";
-  show(fmt::format("[{}/{}] {} launch {} {}{}{} {:.0f} s, {} left", done_ + 1, total_, cell_, launch_, purpose_,
-                   report::printable(progress.phase), step, progress.elapsed_s, time_left()));
+  show(fmt::format("[{}/{}] {} {}launch {} {}{}{} {:.0f} s, {} left", done_ + 1, total_, cell_, label_, launch_,
+                   purpose_, report::printable(progress.phase), step, progress.elapsed_s, time_left()));
 }
 
 void ProgressDisplay::finish(const LaunchRecord& record, bool again) {
@@ -52,7 +56,7 @@ void ProgressDisplay::finish(const LaunchRecord& record, bool again) {
   if (!again) ++done_;
   if (quiet_) return;
   std::string line =
-      fmt::format("[{}/{}] {} launch {}: {}", number, total_, cell_, record.launch, to_string(record.status));
+      fmt::format("[{}/{}] {} {}launch {}: {}", number, total_, cell_, label_, record.launch, to_string(record.status));
   const auto throughput = record.metrics.find("throughput");
   if (record.status == Status::ok && throughput != record.metrics.end() && throughput->second.value) {
     line += fmt::format(", {} {}", report::four_digits(*throughput->second.value), throughput->second.unit);

@@ -14,6 +14,10 @@ class ProgressDisplay {
   /// `quiet` shows nothing. Writes to standard error.
   ProgressDisplay(std::size_t total_launches, double estimated_s, bool quiet);
 
+  /// There will be that many launches more than was said.
+  void add_launches(std::size_t count) { total_ += count; }
+  /// Stands before the launch's number from now on, e.g. the arm of a gate.
+  void set_label(std::string label);
   /// `purpose` stands before what the ranks tell, e.g. "fills caches:".
   void start(const Cell& cell, int launch, const std::string& purpose = "");
   void update(const launch::Progress& progress);
@@ -27,7 +31,7 @@ class ProgressDisplay {
   std::size_t total_, done_ = 0;
   double estimated_s_;
   bool quiet_, terminal_;
-  std::string cell_, purpose_;
+  std::string cell_, label_, purpose_;
   int launch_ = 0;
   std::chrono::steady_clock::time_point begin_, shown_{};
 };

@@ -1,7 +1,10 @@
 #pragma once
 // The launches of one run, in order: every cell once, then every cell again, so that drift does not fall on one cell
 // alone.
-#include "cli/suite_options.hpp"
+#include <cstddef>
+#include <vector>
+
+#include "cli/cell_launcher.hpp"
 #include "launch/launcher.hpp"
 #include "store/run_folder.hpp"
 
@@ -12,10 +15,9 @@ struct SessionResult {
   std::size_t launched = 0;
 };
 
-/// What of the inside of a launch is kept beside its record.
-struct InsideOptions {
-  bool memory_history = false;  ///< the allocator's history, one file a rank
-};
+/// The launch says nothing of the program, by rules fixed beforehand: what else ran on the machine spoilt it. It is
+/// made again, and every attempt stays in the journal. A program that compiled in its measured steps would do so again.
+bool outside_doing(const LaunchRecord& record);
 
 /// Runs every launch of the folder that has no record yet and appends its record. Returns early when the user
 /// interrupts; the running launch is then ended and left without a record.

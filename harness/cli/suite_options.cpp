@@ -43,6 +43,17 @@ std::optional<std::string> why_not(const Cell& cell, const machine::Machine& mac
   return machine::unmet_requirement(cell, machine, devices);
 }
 
+/// Places of the cells that are chosen on the command line.
+std::set<std::size_t> selected_places(const SuiteOptions& options, const config::Suite& suite) {
+  std::set<std::string> ids;
+  for (const auto& cell : config::select(suite.cells, options.selection)) ids.insert(cell.id);
+  std::set<std::size_t> places;
+  for (std::size_t i = 0; i < suite.cells.size(); ++i) {
+    if (ids.count(suite.cells[i].id) != 0) places.insert(suite.places[i]);
+  }
+  return places;
+}
+
 }  // namespace
 
 std::vector<std::string> split_command(const std::string& text) {
@@ -86,34 +97,40 @@ void SuiteOptions::add_to(CLI::App& command) {
   launcher.add_to(command);
   command.add_option("--shard", shard_text,
                      "I/N: the I-th of N parts of the cells, every N-th one; 1/4 to 4/4 make the whole");
+}
+
+void SuiteOptions::add_launches_to(CLI::App& command) {
   command.add_option("--launches", launches, "launches per cell (default: as the suite says)")
       ->check(CLI::Range(1, 100000));
 }
 
-Plan make_plan(const SuiteOptions& options, const std::string& program_name) {
+Plan make_plan(const SuiteOptions& options, const std::string& program_name, const config::NodePtr& variant) {
   Plan plan;
-  plan.suite = config::load_suite(options.suite_path);
+  plan.suite = config::load_suite(options.suite_path, variant);
   plan.commands = worker_commands(options, plan.suite, program_name);
-  const auto selected = config::select(plan.suite.cells, options.selection);
-  std::set<std::string> ids;
-  for (const auto& cell : selected) ids.insert(cell.id);
+  const auto selected =
+      selected_places(options, variant == nullptr ? plan.suite : config::load_suite(options.suite_path));
   plan.skipped = plan.suite.excluded;
   plan.machine = machine::inspect();
   const auto chosen = chosen_devices(options, plan.machine);
   plan.launcher = options.launcher.choose();
   plan.shard = parse_shard(options.shard_text);
   int number = 0;
-  for (auto cell : plan.suite.cells) {
+  for (std::size_t i = 0; i < plan.suite.cells.size(); ++i) {
+    auto cell = plan.suite.cells[i];
+    const auto place = plan.suite.places[i];
     if (options.launches > 0) cell.launches = options.launches;
-    if (ids.count(cell.id) == 0) {
+    if (selected.count(place) == 0) {
       plan.skipped.push_back({cell.id, cell.hash, Status::skipped, "not selected on the command line"});
     } else if (plan.shard.count > 1 && number++ % plan.shard.count != plan.shard.index - 1) {
       plan.skipped.push_back(
           {cell.id, cell.hash, Status::skipped, fmt::format("in another shard than {}", plan.shard.text())});
     } else if (const auto reason = why_not(cell, plan.machine, devices_of(cell, chosen), plan.launcher)) {
       plan.skipped.push_back({cell.id, cell.hash, Status::unsupported, *reason});
+      plan.unsupported[place] = *reason;
     } else {
       plan.cells.push_back(std::move(cell));
+      plan.places.push_back(place);
     }
   }
   return plan;

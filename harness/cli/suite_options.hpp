@@ -25,22 +25,26 @@ struct SuiteOptions {
   std::string shard_text;
 
   void add_to(CLI::App& command);
+  void add_launches_to(CLI::App& command);
 };
 
 /// A suite made ready for this machine.
 struct Plan {
   config::Suite suite;
   machine::Machine machine;
-  std::vector<Cell> cells;           ///< to be launched
-  std::vector<SkippedCell> skipped;  ///< deselected, excluded or unsupported here, each with its reason
+  std::vector<Cell> cells;                         ///< to be launched
+  std::vector<std::size_t> places;                 ///< of each cell, the same for a cell and for its variants
+  std::map<std::size_t, std::string> unsupported;  ///< place -> why this machine cannot do the cell there
+  std::vector<SkippedCell> skipped;                ///< deselected, excluded or unsupported here, each with its reason
   std::map<std::string, std::vector<std::string>> commands;  ///< worker name -> argv
   LauncherChoice launcher;
   Shard shard;
 };
 
+/// `variant` changes every cell (config/variant.hpp); the selection is by the ids that the cells have without it.
 /// Throws ConfigError for the suite, the selection, a worker name that the suite does not know, or a command that
 /// cannot be split.
-Plan make_plan(const SuiteOptions& options, const std::string& program_name);
+Plan make_plan(const SuiteOptions& options, const std::string& program_name, const config::NodePtr& variant = nullptr);
 
 /// argv of `--worker "CMD ARGS"`: words apart by spaces, quotes as a shell has them, nothing expanded. Throws
 /// ConfigError.

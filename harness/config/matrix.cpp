@@ -161,6 +161,7 @@ class Expander {
       if (found != index.end())
         fail(matrix_.mark, fmt::format("two different cells have the id {}; change the seed of one", cell.id));
       expansion_.cells.push_back(std::move(cell));
+      expansion_.places.push_back(i);
       index.emplace(expansion_.cells.back().id, expansion_.cells.size() - 1);
     }
   }

@@ -51,6 +51,7 @@ struct Matrix {
 
 struct Expansion {
   std::vector<Cell> cells;
+  std::vector<std::size_t> places;  ///< of each cell in the matrix, excludes left out, before identical cells merged
   std::vector<SkippedCell> excluded;
   std::size_t merged = 0;  ///< cells that were identical to an earlier one
 };

@@ -8,6 +8,7 @@
 #include "config/matrix.hpp"
 #include "config/policy.hpp"
 #include "config/reader.hpp"
+#include "config/variant.hpp"
 
 namespace stepgauge::config {
 namespace {
@@ -39,7 +40,7 @@ std::map<std::string, std::vector<std::string>> read_workers(const Node& root) {
   return workers;
 }
 
-Suite read_suite(const NodePtr& document, const std::filesystem::path& path) {
+Suite read_suite(const NodePtr& document, const std::filesystem::path& path, const NodePtr& variant) {
   const auto root = with_bases(document, path);
   require_map(*root, "", suite_keys());
   Suite suite;
@@ -54,8 +55,10 @@ Suite read_suite(const NodePtr& document, const std::filesystem::path& path) {
   std::vector<std::string> worker_names;
   for (const auto& worker : suite.workers) worker_names.push_back(worker.first);
   auto matrix = read_matrix(*root, suite.name, worker_names, policy);
+  if (variant != nullptr) add_variant(*variant, worker_names, matrix);
   auto expansion = expand(matrix);
   suite.cells = std::move(expansion.cells);
+  suite.places = std::move(expansion.places);
   suite.excluded = std::move(expansion.excluded);
   suite.merged = expansion.merged;
   return suite;
@@ -63,12 +66,12 @@ Suite read_suite(const NodePtr& document, const std::filesystem::path& path) {
 
 }  // namespace
 
-Suite load_suite(const std::filesystem::path& path) {
-  return read_suite(load_document(path), path);
+Suite load_suite(const std::filesystem::path& path, const NodePtr& variant) {
+  return read_suite(load_document(path), path, variant);
 }
 
 Suite parse_suite(std::string_view text, const std::string& origin, Format format) {
-  return read_suite(parse_document(text, origin, format), origin);
+  return read_suite(parse_document(text, origin, format), origin, nullptr);
 }
 
 }  // namespace stepgauge::config

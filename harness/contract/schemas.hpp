@@ -5,7 +5,7 @@
 
 namespace stepgauge {
 
-/// Names of the JSON Schemas built in: suite, cell, record, run, baseline, comparison, history, trend.
+/// Names of the JSON Schemas built in: suite, cell, record, run, baseline, comparison, gate, history, trend.
 std::vector<std::string> schema_names();
 
 /// Text of one schema; empty when there is none of that name.

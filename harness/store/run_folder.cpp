@@ -40,6 +40,9 @@ detail::File lock_folder(const std::filesystem::path& path) {
 RunInfo read_info(const std::filesystem::path& path) {
   const auto file = path / info_file;
   if (!std::filesystem::exists(file)) {
+    if (std::filesystem::exists(path / "head" / info_file)) {
+      throw ContractError(fmt::format("{0}: is a gate; its runs are {0}/base and {0}/head", path.string()));
+    }
     throw ContractError(fmt::format("{}: holds no run ({} is missing)", path.string(), info_file));
   }
   return run_info_from_json(parse_json(read_text_file(file), file.string()), file.string());

@@ -64,6 +64,7 @@ Json to_json(const RunInfo& info) {
            {"workers", info.workers}};
   if (!info.launcher.is_null()) out["launcher"] = info.launcher;
   if (!info.shard.is_null()) out["shard"] = info.shard;
+  if (!info.gate.is_null()) out["gate"] = info.gate;
   if (!info.merged.empty()) out["merged"] = info.merged;
   return out;
 }
@@ -91,6 +92,7 @@ RunInfo run_info_from_json(const Json& value, std::string_view origin) {
   info.launcher = optional<Json>(value, "launcher", nullptr, where);
   if (!info.launcher.is_null()) require<std::string>(info.launcher, "name", where + ": launcher");
   info.shard = optional<Json>(value, "shard", nullptr, where);
+  info.gate = optional<Json>(value, "gate", nullptr, where);
   info.merged = optional<std::vector<std::string>>(value, "merged", {}, where);
   return info;
 }

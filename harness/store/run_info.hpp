@@ -24,6 +24,7 @@ struct RunInfo {
   std::map<std::string, std::vector<std::string>> workers;  ///< name in the suite -> argv
   Json launcher;                    ///< name ("local", "mpirun", "srun"), version, hosts; null: not told (an older run)
   Json shard;                       ///< index and count; null: the whole
+  Json gate;                        ///< of which gate the run is an arm, written by the gate; null: of none
   std::vector<std::string> merged;  ///< the runs that it was put together from
 };
 

@@ -45,7 +45,7 @@ TEST(Workloads, EveryPresetGivesEverySize) {
 }
 
 TEST(Schemas, AllAreThereAndValidJson) {
-  for (const char* name : {"suite", "cell", "record", "run", "baseline", "comparison"}) {
+  for (const char* name : {"suite", "cell", "record", "run", "baseline", "comparison", "gate"}) {
     ASSERT_FALSE(schema_text(name).empty()) << name;
     EXPECT_TRUE(parse_json(schema_text(name), name).contains("$schema"));
   }

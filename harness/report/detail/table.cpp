@@ -29,6 +29,8 @@ void Table::add(std::vector<std::string> texts, Color color) {
 }
 
 void Table::add_line(std::string text) {
+  for (std::size_t end = 0; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1))
+    lines_.push_back({{text.substr(0, end)}, Color::none, true});
   lines_.push_back({{std::move(text)}, Color::none, true});
 }
 

@@ -25,7 +25,7 @@ class Table {
   /// `texts` are printable; the colour is that of the last column.
   void add(std::vector<std::string> texts, Color color = Color::none);
 
-  /// A line of its own over the whole width.
+  /// A line of its own over the whole width; several, where the text was wrapped.
   void add_line(std::string text);
 
   /// Columns that are left for the first one.

@@ -1,0 +1,30 @@
+#pragma once
+// What one side of a gate measures: `--base` and `--head`.
+#include <string>
+#include <vector>
+
+#include "cli/suite_options.hpp"
+#include "config/node.hpp"
+
+namespace stepgauge::cli {
+
+/// An arm is the suite as it is, with another worker, or with settings of its own.
+struct Arm {
+  std::string name;                  ///< "base" or "head"
+  std::vector<std::string> forms;    ///< as written
+  std::vector<std::string> workers;  ///< as SuiteOptions::workers
+  config::NodePtr settings;          ///< config/variant.hpp; null: none
+
+  std::string text() const;  ///< the forms, for people
+};
+
+/// Each form is one of: "self"; "worker:CMD" or "worker:NAME=CMD"; a path to a program, or to a build folder that holds
+/// bin/stepgauge-worker; "env:NAME=VALUE[,NAME=VALUE...]"; "set:KEY=VALUE" in the words of a suite. Several add up.
+/// Throws ConfigError for anything else, saying what there is.
+Arm parse_arm(const std::string& name, const std::vector<std::string>& forms);
+
+/// The forms of an arm, for help texts.
+inline constexpr const char* arm_forms =
+    "self, worker:CMD, a program, a build folder, env:NAME=VALUE[,..] or set:KEY=VALUE; may be given several times";
+
+}  // namespace stepgauge::cli

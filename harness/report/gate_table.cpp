@@ -1,0 +1,188 @@
+#include "report/gate_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
+#include "report/detail/escape.hpp"
+#include "report/detail/number.hpp"
+#include "report/detail/table.hpp"
+
+namespace stepgauge::report {
+namespace {
+
+using detail::Color;
+using verdict::Gate;
+using verdict::GateContext;
+using verdict::GateRow;
+using verdict::Verdict;
+
+Color color_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+    case Verdict::improved:
+      return Color::green;
+    case Verdict::inconclusive:
+      return Color::yellow;
+    default:
+      return Color::red;
+  }
+}
+
+struct Headline {
+  const char* text;
+  Color color;
+};
+
+Headline headline(ExitCode code) {
+  switch (code) {
+    case ExitCode::nothing_worse:
+      return {"nothing worse", Color::green};
+    case ExitCode::regression:
+      return {"REGRESSED", Color::red};
+    case ExitCode::measurement_failed:
+      return {"INVALID: measurements failed", Color::red};
+    case ExitCode::inconclusive:
+      return {"INCONCLUSIVE", Color::yellow};
+    default:
+      return {"NOT COMPARABLE", Color::red};
+  }
+}
+
+std::string wrapped(const std::string& text, const Style& style, std::size_t indent) {
+  return detail::wrap(text, style.width, indent) + "\n";
+}
+
+/// Percent for ratios, the unit itself for points.
+std::string change_text(const GateRow& row, std::optional<double> change, bool with_sign) {
+  if (change && row.scale == Scale::points) *change /= 100;
+  return with_sign ? detail::signed_percent(change) : detail::percent(change);
+}
+
+std::string interval_text(const GateRow& row) {
+  if (row.exact) return "exact";
+  if (!row.ci_lower || !row.ci_upper) return "-";
+  return fmt::format("{}..{}", change_text(row, row.ci_lower, true), change_text(row, row.ci_upper, true));
+}
+
+std::vector<std::string> texts_of(const GateRow& row) {
+  return {fmt::format("  {}{}{}", row.metric, row.unit.empty() ? "" : " ", detail::printable(row.unit)),
+          detail::four_digits(row.base),
+          detail::four_digits(row.head),
+          change_text(row, row.change, true),
+          interval_text(row),
+          change_text(row, row.threshold, false),
+          change_text(row, row.mde, false),
+          fmt::format("{}{}", row.pairs, row.stage == verdict::GateStage::confirm ? " new" : ""),
+          std::string(to_string(row.verdict))};
+}
+
+void add_cell(std::span<const GateRow> rows, detail::Table& table, const Style& style) {
+  const auto& first = rows.front();
+  table.add_line(detail::shorten_middle((first.perturbed ? "* " : "") + detail::printable(first.cell), style.width, 9));
+  if (!first.base_cell.empty())
+    table.add_line(detail::shorten_middle("    base: " + detail::printable(first.base_cell), style.width, 9));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& row = rows[i];
+    std::size_t alike = 1;  // rows in a row that say one thing, without numbers
+    while (!row.change && i + alike < rows.size() && !rows[i + alike].change &&
+           rows[i + alike].verdict == row.verdict && rows[i + alike].reason == row.reason)
+      ++alike;
+    auto texts = texts_of(row);
+    if (alike > 1) texts[0] = fmt::format("  {} metrics", alike);
+    table.add(std::move(texts), color_of(row.verdict));
+    if (!row.reason.empty()) table.add_line(detail::wrap("      " + detail::printable(row.reason), style.width, 6));
+    i += alike - 1;
+  }
+}
+
+std::string rows_text(const std::vector<GateRow>& rows, const Style& style) {
+  if (rows.empty()) return "";
+  detail::Table table({{"metric", true},
+                       {"base"},
+                       {"head"},
+                       {"change %"},
+                       {"95 % interval"},
+                       {"tol %"},
+                       {"mde %"},
+                       {"pairs"},
+                       {"verdict", true}});
+  for (std::size_t begin = 0; begin < rows.size();) {
+    std::size_t end = begin;
+    while (end < rows.size() && rows[end].cell == rows[begin].cell) ++end;
+    add_cell(std::span(rows).subspan(begin, end - begin), table, style);
+    begin = end;
+  }
+  return "\n" + table.text(style);
+}
+
+std::string arm_text(const char* name, const std::vector<std::string>& forms, const verdict::ArmLaunches& launches) {
+  return fmt::format("{} {} ({} launches ok, {} failed, {} spoilt)", name,
+                     detail::printable(fmt::format("{}", fmt::join(forms, " + "))), launches.ok, launches.failed,
+                     launches.outside);
+}
+
+std::string header_text(const Gate& gate, const GateContext& context, const Style& style) {
+  const auto& counts = gate.counts;
+  const auto head = headline(gate.exit_code);
+  std::string out =
+      wrapped(fmt::format("gate of suite {}: {}, {}", detail::printable(context.suite),
+                          arm_text("base", context.base, gate.base), arm_text("head", context.head, gate.head)),
+              style, 2);
+  out += fmt::format("verdict: {} (exit code {})\n", detail::colored(head.text, head.color, style),
+                     static_cast<int>(gate.exit_code));
+  out += wrapped(
+      fmt::format(
+          "compared {} of {} expected rows in {} of {} cells: {} pass, {} regressed, {} improved, {} inconclusive "
+          "({} not gateable), {} invalid, {} missing",
+          counts.compared, counts.expected, gate.cells_measured, gate.cells_expected, counts.passed, counts.regressed,
+          counts.improved, counts.inconclusive, gate.not_gateable, counts.invalid, counts.missing),
+      style, 2);
+  out += wrapped(fmt::format("seed {}, attempt {}; {} pairs of each cell, {} new ones of cells under suspicion; rows "
+                             "suspected: {}, pairs dropped: {}",
+                             context.policy.seed, context.attempts, context.policy.screen_pairs,
+                             context.policy.confirm_pairs, gate.suspected, gate.spoilt_pairs),
+                 style, 2);
+  if (!context.stopped.empty()) out += wrapped("ended early: " + context.stopped, style, 2);
+  return out;
+}
+
+std::string skipped_text(const std::vector<SkippedCell>& skipped, const Style& style) {
+  std::string out;
+  for (const auto& cell : skipped) {
+    if (cell.status != Status::unsupported) continue;
+    out += wrapped(
+        fmt::format("  {}: {}: {}", detail::printable(cell.id), to_string(cell.status), detail::printable(cell.reason)),
+        style, 4);
+  }
+  return out.empty() ? out : "\nCells that cannot be measured here:\n" + out;
+}
+
+std::string software_text(const std::vector<verdict::FieldDifference>& items, const Style& style) {
+  std::string out;
+  for (const auto& item : items)
+    out +=
+        wrapped(fmt::format("  {}: {} -> {} ({} cell{})", detail::printable(item.field), detail::printable(item.base),
+                            detail::printable(item.head), item.cells, item.cells == 1 ? "" : "s"),
+                style, 4);
+  return out.empty() ? out : "\nSoftware and variables that differ (base -> head):\n" + out;
+}
+
+}  // namespace
+
+std::string gate_table(const Gate& gate, const GateContext& context, const Style& style) {
+  std::string out = header_text(gate, context, style);
+  out += rows_text(gate.rows, style);
+  out += software_text(context.software, style);
+  out += skipped_text(context.skipped, style);
+  if (!gate.notes.empty()) out += "\nNotes:\n";
+  for (const auto& note : gate.notes) out += wrapped("  " + detail::printable(note), style, 4);
+  return out + "\n" +
+         wrapped(
+             fmt::format("records: {0}/base and {0}/head, verdict: {0}/gate.json", detail::printable(context.folder)),
+             style, 2);
+}
+
+}  // namespace stepgauge::report

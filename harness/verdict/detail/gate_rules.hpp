@@ -1,0 +1,26 @@
+#pragma once
+// The rules of the gate on rows that have numbers.
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "verdict/detail/gate_sample.hpp"
+#include "verdict/gate.hpp"
+
+namespace stepgauge::verdict::detail {
+
+/// A row with numbers in both arms that waits for its verdict.
+struct GateWork {
+  std::size_t row = 0;  ///< index into the rows
+  const GateCell* cell = nullptr;
+  GateSample screen;
+  std::optional<GateSample> confirm;  ///< of the new pairs, once all of them are made
+};
+
+/// What the screen makes of a sample; never a verdict.
+Suspicion suspicion_of(const GateSample& screen, const GatePolicy& policy);
+
+/// Gives every row of `work` its suspicion, numbers and verdict. Returns the size of the family for the worse.
+std::size_t judge_rows(std::vector<GateRow>& rows, const std::vector<GateWork>& work, const GatePolicy& policy);
+
+}  // namespace stepgauge::verdict::detail

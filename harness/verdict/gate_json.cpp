@@ -1,0 +1,128 @@
+#include "verdict/gate_json.hpp"
+
+namespace stepgauge::verdict {
+namespace {
+
+Json json_of(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json json_of(const ArmLaunches& launches) {
+  return {{"ok", launches.ok}, {"failed", launches.failed}, {"outside", launches.outside}};
+}
+
+const char* text_of(Suspicion suspicion) {
+  switch (suspicion) {
+    case Suspicion::worse:
+      return "worse";
+    case Suspicion::better:
+      return "better";
+    default:
+      return "none";
+  }
+}
+
+Json row_json(const GateRow& row) {
+  return {{"cell", row.cell},
+          {"base_cell", row.base_cell.empty() ? row.cell : row.base_cell},
+          {"metric", row.metric},
+          {"unit", row.unit},
+          {"better", row.better == Better::higher ? "higher" : "lower"},
+          {"scale", row.scale == Scale::ratio ? "ratio" : "points"},
+          {"perturbed", row.perturbed},
+          {"stage", to_string(row.stage)},
+          {"suspicion", text_of(row.suspicion)},
+          {"pairs", row.pairs},
+          {"base", json_of(row.base)},
+          {"head", json_of(row.head)},
+          {"change", json_of(row.change)},
+          {"ci_lower", json_of(row.ci_lower)},
+          {"ci_upper", json_of(row.ci_upper)},
+          {"spread", json_of(row.spread)},
+          {"tolerance", row.tolerance},
+          {"floor", row.floor},
+          {"threshold", json_of(row.threshold)},
+          {"mde", json_of(row.mde)},
+          {"worse_bound", json_of(row.worse_bound)},
+          {"p", json_of(row.p)},
+          {"p_adjusted", json_of(row.p_adjusted)},
+          {"p_sign_flip", json_of(row.p_sign_flip)},
+          {"hodges_lehmann", json_of(row.hodges_lehmann)},
+          {"exact", row.exact},
+          {"gateable", row.gateable},
+          {"verdict", to_string(row.verdict)},
+          {"reason", row.reason}};
+}
+
+Json policy_json(const GatePolicy& policy) {
+  return {{"screen_pairs", policy.screen_pairs},
+          {"confirm_pairs", policy.confirm_pairs},
+          {"screen_alpha", policy.screen_alpha},
+          {"screen_share", policy.screen_share},
+          {"alpha", policy.alpha},
+          {"null_share", policy.null_share},
+          {"estimate_share", policy.estimate_share},
+          {"pass_limit", policy.pass_limit},
+          {"bound_confidence", policy.bound_confidence},
+          {"interval_confidence", policy.interval_confidence},
+          {"power", policy.power},
+          {"unstable_share", policy.unstable_share},
+          {"failed_share", policy.failed_share},
+          {"least_failures", policy.least_failures},
+          {"most_repeats", policy.most_repeats}};
+}
+
+Json counts_json(const Gate& gate) {
+  const auto& counts = gate.counts;
+  return {{"expected", counts.expected},   {"compared", counts.compared}, {"passed", counts.passed},
+          {"regressed", counts.regressed}, {"improved", counts.improved}, {"inconclusive", counts.inconclusive},
+          {"invalid", counts.invalid},     {"missing", counts.missing},   {"not_gateable", gate.not_gateable},
+          {"suspected", gate.suspected}};
+}
+
+Json software_json(const std::vector<FieldDifference>& differences) {
+  Json out = Json::array();
+  for (const auto& item : differences)
+    out.push_back({{"field", item.field}, {"base", item.base}, {"head", item.head}, {"cells", item.cells}});
+  return out;
+}
+
+Json skipped_json(const std::vector<SkippedCell>& skipped) {
+  Json out = Json::array();
+  for (const auto& cell : skipped)
+    out.push_back({{"id", cell.id}, {"status", to_string(cell.status)}, {"reason", cell.reason}});
+  return out;
+}
+
+}  // namespace
+
+Json to_json(const Gate& gate, const GateContext& context) {
+  Json rows = Json::array();
+  for (const auto& row : gate.rows) rows.push_back(row_json(row));
+  return {{"schema", "stepgauge.gate"},
+          {"version", gate_version},
+          {"suite", {{"name", context.suite}, {"path", context.suite_path}}},
+          {"folder", context.folder},
+          {"created_at", context.created_at},
+          {"command", context.command},
+          {"fingerprint", context.fingerprint},
+          {"base", {{"arm", context.base}, {"launches", json_of(gate.base)}}},
+          {"head", {{"arm", context.head}, {"launches", json_of(gate.head)}}},
+          {"seed", context.policy.seed},
+          {"policy", policy_json(context.policy)},
+          {"attempts", context.attempts},
+          {"budget_s", json_of(context.budget_s)},
+          {"elapsed_s", context.elapsed_s},
+          {"stopped", context.stopped},
+          {"interrupted", context.interrupted},
+          {"cells", {{"expected", gate.cells_expected}, {"measured", gate.cells_measured}}},
+          {"spoilt_pairs", gate.spoilt_pairs},
+          {"counts", counts_json(gate)},
+          {"rows", rows},
+          {"skipped", skipped_json(context.skipped)},
+          {"software_differences", software_json(context.software)},
+          {"notes", gate.notes},
+          {"exit_code", static_cast<int>(gate.exit_code)}};
+}
+
+}  // namespace stepgauge::verdict
