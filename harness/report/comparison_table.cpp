@@ -9,63 +9,32 @@
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
+#include "report/detail/verdict_words.hpp"
 
 namespace stepgauge::report {
 namespace {
 
-using detail::Color;
+using detail::change_text;
+using detail::color_of;
+using detail::headline;
 using verdict::Comparison;
 using verdict::Row;
 using verdict::Verdict;
 
-Color color_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-    case Verdict::improved:
-      return Color::green;
-    case Verdict::inconclusive:
-      return Color::yellow;
-    default:
-      return Color::red;
-  }
-}
-
-const char* headline(ExitCode code) {
-  switch (code) {
-    case ExitCode::nothing_worse:
-      return "nothing worse";
-    case ExitCode::regression:
-      return "REGRESSED";
-    case ExitCode::measurement_failed:
-      return "INVALID: measurements failed";
-    case ExitCode::inconclusive:
-      return "INCONCLUSIVE";
-    default:
-      return "NOT COMPARABLE";
-  }
-}
-
-/// Percent for ratios, the unit itself for points.
-std::string change_text(const Row& row, const std::optional<double>& change, bool with_sign) {
-  auto value = change;
-  if (value && row.scale == Scale::points) *value /= 100;
-  return with_sign ? detail::signed_percent(value) : detail::percent(value);
-}
-
 std::string interval_text(const Row& row) {
   if (row.exact) return "exact";
   if (!row.ci_lower || !row.ci_upper) return "-";
-  return fmt::format("{}..{}", change_text(row, row.ci_lower, true), change_text(row, row.ci_upper, true));
+  return fmt::format("{}..{}", change_text(row.scale, row.ci_lower, true), change_text(row.scale, row.ci_upper, true));
 }
 
 std::vector<std::string> texts_of(const Row& row) {
   return {row.unit.empty() ? row.metric : fmt::format("{} {}", row.metric, detail::printable(row.unit)),
           detail::four_digits(row.base.mean),
           detail::four_digits(row.head.mean),
-          change_text(row, row.change, true),
+          change_text(row.scale, row.change, true),
           interval_text(row),
-          row.threshold ? change_text(row, row.threshold, false) : "-",
-          change_text(row, row.mde, false),
+          row.threshold ? change_text(row.scale, row.threshold, false) : "-",
+          change_text(row.scale, row.mde, false),
           fmt::format("{}/{}", row.base.n, row.head.n),
           std::string(to_string(row.verdict))};
 }
@@ -145,7 +114,7 @@ std::string advisory_text(const Comparison& comparison, const Style& style) {
     if (row.blocking || (row.verdict != Verdict::regressed && row.verdict != Verdict::improved)) continue;
     const auto line = fmt::format("  {} {} {} -> {} ({} {}) in {}", to_string(row.verdict), row.metric,
                                   detail::four_digits(row.base.mean), detail::four_digits(row.head.mean),
-                                  change_text(row, row.change, true), row.scale == Scale::ratio ? "%" : "points",
+                                  change_text(row.scale, row.change, true), row.scale == Scale::ratio ? "%" : "points",
                                   detail::printable(row.cell));
     out += detail::wrap(line, style.width, 4) + "\n";
   }
@@ -196,10 +165,8 @@ std::string header_text(const Comparison& comparison, const Style& style) {
       line(fmt::format("suite {}: base {} ({}), head {} ({})", detail::printable(comparison.suite),
                        detail::printable(comparison.base_name), detail::printable(comparison.base_created_at),
                        detail::printable(comparison.head_name), detail::printable(comparison.head_created_at)));
-  const auto color = comparison.exit_code == ExitCode::nothing_worse  ? Color::green
-                     : comparison.exit_code == ExitCode::inconclusive ? Color::yellow
-                                                                      : Color::red;
-  out += fmt::format("verdict: {} (exit code {})\n", detail::colored(headline(comparison.exit_code), color, style),
+  const auto head = headline(comparison.exit_code);
+  out += fmt::format("verdict: {} (exit code {})\n", detail::colored(head.text, head.color, style),
                      static_cast<int>(comparison.exit_code));
   if (!comparison.comparable) return out + line("refused: " + detail::printable(comparison.refusal));
   out += line(

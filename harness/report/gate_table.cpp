@@ -9,72 +9,37 @@
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
+#include "report/detail/verdict_words.hpp"
 
 namespace stepgauge::report {
 namespace {
 
-using detail::Color;
+using detail::change_text;
+using detail::color_of;
+using detail::headline;
 using verdict::Gate;
 using verdict::GateContext;
 using verdict::GateRow;
 using verdict::Verdict;
 
-Color color_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-    case Verdict::improved:
-      return Color::green;
-    case Verdict::inconclusive:
-      return Color::yellow;
-    default:
-      return Color::red;
-  }
-}
-
-struct Headline {
-  const char* text;
-  Color color;
-};
-
-Headline headline(ExitCode code) {
-  switch (code) {
-    case ExitCode::nothing_worse:
-      return {"nothing worse", Color::green};
-    case ExitCode::regression:
-      return {"REGRESSED", Color::red};
-    case ExitCode::measurement_failed:
-      return {"INVALID: measurements failed", Color::red};
-    case ExitCode::inconclusive:
-      return {"INCONCLUSIVE", Color::yellow};
-    default:
-      return {"NOT COMPARABLE", Color::red};
-  }
-}
-
 std::string wrapped(const std::string& text, const Style& style, std::size_t indent) {
   return detail::wrap(text, style.width, indent) + "\n";
-}
-
-/// Percent for ratios, the unit itself for points.
-std::string change_text(const GateRow& row, std::optional<double> change, bool with_sign) {
-  if (change && row.scale == Scale::points) *change /= 100;
-  return with_sign ? detail::signed_percent(change) : detail::percent(change);
 }
 
 std::string interval_text(const GateRow& row) {
   if (row.exact) return "exact";
   if (!row.ci_lower || !row.ci_upper) return "-";
-  return fmt::format("{}..{}", change_text(row, row.ci_lower, true), change_text(row, row.ci_upper, true));
+  return fmt::format("{}..{}", change_text(row.scale, row.ci_lower, true), change_text(row.scale, row.ci_upper, true));
 }
 
 std::vector<std::string> texts_of(const GateRow& row) {
   return {fmt::format("  {}{}{}", row.metric, row.unit.empty() ? "" : " ", detail::printable(row.unit)),
           detail::four_digits(row.base),
           detail::four_digits(row.head),
-          change_text(row, row.change, true),
+          change_text(row.scale, row.change, true),
           interval_text(row),
-          change_text(row, row.threshold, false),
-          change_text(row, row.mde, false),
+          change_text(row.scale, row.threshold, false),
+          change_text(row.scale, row.mde, false),
           fmt::format("{}{}", row.pairs, row.stage == verdict::GateStage::confirm ? " new" : ""),
           std::string(to_string(row.verdict))};
 }

@@ -41,30 +41,6 @@ std::string reason_of_missing(const CellResults& base, const ResultSet& head) {
   return "the cell is in base only";
 }
 
-void count(const Row& row, Counts& counts) {
-  switch (row.verdict) {
-    case Verdict::pass:
-      ++counts.passed;
-      break;
-    case Verdict::regressed:
-      ++counts.regressed;
-      break;
-    case Verdict::improved:
-      ++counts.improved;
-      break;
-    case Verdict::inconclusive:
-      ++counts.inconclusive;
-      break;
-    case Verdict::invalid:
-      ++counts.invalid;
-      break;
-    case Verdict::missing:
-      ++counts.missing;
-      break;
-  }
-  if (row.change) ++counts.compared;
-}
-
 ExitCode exit_code_of(const Comparison& comparison) {
   const auto& counts = comparison.counts;
   if (!comparison.comparable) return ExitCode::not_comparable;
@@ -118,7 +94,9 @@ void compare_cells(const ResultSet& base, const ResultSet& head, const Policy& p
     out.only_in_head.push_back({cell->cell.id, "new: not in base (" + detail::outcome_of(*cell).text() + ")"});
   }
   detail::judge(out.rows, measured, policy);
-  for (const auto& row : out.rows) count(row, row.blocking ? out.counts : out.advisory);
+  for (const auto& row : out.rows) {
+    (row.blocking ? out.counts : out.advisory).add(row.verdict, row.change.has_value());
+  }
   std::vector<std::pair<const CellResults*, const CellResults*>> pairs;
   for (const auto& pair : matching.pairs) pairs.emplace_back(pair.base, pair.head);
   out.software = software_differences(base, head, pairs);
@@ -127,6 +105,30 @@ void compare_cells(const ResultSet& base, const ResultSet& head, const Policy& p
 }
 
 }  // namespace
+
+void Counts::add(Verdict verdict, bool has_numbers) {
+  switch (verdict) {
+    case Verdict::pass:
+      ++passed;
+      break;
+    case Verdict::regressed:
+      ++regressed;
+      break;
+    case Verdict::improved:
+      ++improved;
+      break;
+    case Verdict::inconclusive:
+      ++inconclusive;
+      break;
+    case Verdict::invalid:
+      ++invalid;
+      break;
+    case Verdict::missing:
+      ++missing;
+      break;
+  }
+  if (has_numbers) ++compared;
+}
 
 Comparison compare(const ResultSet& base, const ResultSet& head, const Policy& policy) {
   Comparison out;

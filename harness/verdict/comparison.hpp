@@ -55,7 +55,11 @@ struct Counts {
   std::size_t expected = 0;  ///< rows that base has values for
   std::size_t compared = 0;  ///< passed + regressed + improved + inconclusive with numbers on both sides
   std::size_t passed = 0, regressed = 0, improved = 0, inconclusive = 0, invalid = 0, missing = 0;
+
+  void add(Verdict verdict, bool has_numbers);  ///< a row, with a change that can be told or without
 };
+Json to_json(const Counts& counts);
+Json to_json(const std::vector<FieldDifference>& differences);
 
 struct UnmatchedCell {
   std::string id;

@@ -48,20 +48,6 @@ Json row_json(const Row& row) {
           {"reason", row.reason}};
 }
 
-Json counts_json(const Counts& counts) {
-  return {{"expected", counts.expected},   {"compared", counts.compared}, {"passed", counts.passed},
-          {"regressed", counts.regressed}, {"improved", counts.improved}, {"inconclusive", counts.inconclusive},
-          {"invalid", counts.invalid},     {"missing", counts.missing}};
-}
-
-Json differences_json(const std::vector<FieldDifference>& differences) {
-  Json out = Json::array();
-  for (const auto& item : differences) {
-    out.push_back({{"field", item.field}, {"base", item.base}, {"head", item.head}, {"cells", item.cells}});
-  }
-  return out;
-}
-
 Json unmatched_json(const std::vector<UnmatchedCell>& cells) {
   Json out = Json::array();
   for (const auto& cell : cells) out.push_back({{"id", cell.id}, {"reason", cell.reason}});
@@ -87,6 +73,20 @@ std::string_view to_string(Verdict verdict) {
   }
 }
 
+Json to_json(const Counts& counts) {
+  return {{"expected", counts.expected},   {"compared", counts.compared}, {"passed", counts.passed},
+          {"regressed", counts.regressed}, {"improved", counts.improved}, {"inconclusive", counts.inconclusive},
+          {"invalid", counts.invalid},     {"missing", counts.missing}};
+}
+
+Json to_json(const std::vector<FieldDifference>& differences) {
+  Json out = Json::array();
+  for (const auto& item : differences) {
+    out.push_back({{"field", item.field}, {"base", item.base}, {"head", item.head}, {"cells", item.cells}});
+  }
+  return out;
+}
+
 Json to_json(const Comparison& comparison) {
   Json rows = Json::array();
   for (const auto& row : comparison.rows) rows.push_back(row_json(row));
@@ -101,14 +101,14 @@ Json to_json(const Comparison& comparison) {
           {"head", {{"name", comparison.head_name}, {"created_at", comparison.head_created_at}}},
           {"comparable", comparison.comparable},
           {"refusal", comparison.refusal},
-          {"machine_differences", differences_json(comparison.machine)},
-          {"software_differences", differences_json(comparison.software)},
+          {"machine_differences", to_json(comparison.machine)},
+          {"software_differences", to_json(comparison.software)},
           {"cells",
            {{"expected", comparison.cells_expected},
             {"matched", comparison.cells_matched},
             {"excluded", comparison.cells_excluded}}},
-          {"counts", counts_json(comparison.counts)},
-          {"advisory", counts_json(comparison.advisory)},
+          {"counts", to_json(comparison.counts)},
+          {"advisory", to_json(comparison.advisory)},
           {"rows", rows},
           {"only_in_base", unmatched_json(comparison.only_in_base)},
           {"only_in_head", unmatched_json(comparison.only_in_head)},

@@ -11,28 +11,7 @@ namespace stepgauge::verdict {
 namespace {
 
 void count(const GateRow& row, Gate& out) {
-  auto& counts = out.counts;
-  switch (row.verdict) {
-    case Verdict::pass:
-      ++counts.passed;
-      break;
-    case Verdict::regressed:
-      ++counts.regressed;
-      break;
-    case Verdict::improved:
-      ++counts.improved;
-      break;
-    case Verdict::inconclusive:
-      ++counts.inconclusive;
-      break;
-    case Verdict::invalid:
-      ++counts.invalid;
-      break;
-    case Verdict::missing:
-      ++counts.missing;
-      break;
-  }
-  counts.compared += row.change.has_value();
+  out.counts.add(row.verdict, row.change.has_value());
   out.not_gateable += !row.gateable;
 }
 

@@ -73,17 +73,9 @@ Json policy_json(const GatePolicy& policy) {
 }
 
 Json counts_json(const Gate& gate) {
-  const auto& counts = gate.counts;
-  return {{"expected", counts.expected},   {"compared", counts.compared}, {"passed", counts.passed},
-          {"regressed", counts.regressed}, {"improved", counts.improved}, {"inconclusive", counts.inconclusive},
-          {"invalid", counts.invalid},     {"missing", counts.missing},   {"not_gateable", gate.not_gateable},
-          {"suspected", gate.suspected}};
-}
-
-Json software_json(const std::vector<FieldDifference>& differences) {
-  Json out = Json::array();
-  for (const auto& item : differences)
-    out.push_back({{"field", item.field}, {"base", item.base}, {"head", item.head}, {"cells", item.cells}});
+  auto out = to_json(gate.counts);
+  out["not_gateable"] = gate.not_gateable;
+  out["suspected"] = gate.suspected;
   return out;
 }
 
@@ -120,7 +112,7 @@ Json to_json(const Gate& gate, const GateContext& context) {
           {"counts", counts_json(gate)},
           {"rows", rows},
           {"skipped", skipped_json(context.skipped)},
-          {"software_differences", software_json(context.software)},
+          {"software_differences", to_json(context.software)},
           {"notes", gate.notes},
           {"exit_code", static_cast<int>(gate.exit_code)}};
 }

@@ -38,8 +38,8 @@ void shake(const workloads::Model& model, std::uint64_t seed) {
   constexpr double rounding = 1.0 / (1 << 17);
   const torch::NoGradGuard no_grad;
   for (auto& parameter : model.parameters()) {
-    const auto up_or_down = at::randint(0, 2, parameter.sizes(), make_generator(parameter.device(), seed++),
-                                        parameter.options());
+    const auto up_or_down =
+        at::randint(0, 2, parameter.sizes(), make_generator(parameter.device(), seed++), parameter.options());
     parameter.mul_(1 + rounding * (2 * up_or_down - 1));
   }
 }

@@ -13,7 +13,8 @@
 namespace stepgauge::worker {
 
 inline constexpr double initial_loss_scale = 65536;  ///< as torch.amp.GradScaler
-/// After a restart: low enough that the first step is not skipped for an overflow, as steps at the initial scale may be.
+/// After a restart: low enough that the first step is not skipped for an overflow, as steps at the initial scale may
+/// be.
 inline constexpr double restart_loss_scale = 1024;
 
 struct PrecisionPolicy {
