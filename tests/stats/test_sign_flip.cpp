@@ -37,18 +37,21 @@ TEST(SignFlip, TiesCountAgainstAChange) {
 }
 
 TEST(SignFlip, ManyPairsAreSampledNearTheExactShare) {
-  // 15 ones: a sum of 15 - 2k has binomial chance; 3 signs reversed leave P(K <= 3) = 576 / 2^15.
-  std::vector<double> ones(15, 1.0);
-  for (int i = 0; i < 3; ++i) ones[5 * i] = -1.0;
-  const double exact = 576.0 / 32768.0;
+  // 30 ones: a sum of 30 - 2k has binomial chance; 9 signs reversed leave P(K <= 9) = 22964087 / 2^30.
+  std::vector<double> ones(30, 1.0);
+  for (int i = 0; i < 9; ++i) ones[3 * i] = -1.0;
+  const double exact = 22964087.0 / 1073741824.0;
   const double error = std::sqrt(exact * (1.0 - exact) / 20000.0);
   EXPECT_NEAR(sign_flip_p_above(ones, 0.0, 7), exact, 4.0 * error);
   EXPECT_EQ(sign_flip_p_above(ones, 0.0, 7), sign_flip_p_above(ones, 0.0, 7));
   EXPECT_NE(sign_flip_p_above(ones, 0.0, 7), sign_flip_p_above(ones, 0.0, 8));
   // Never 0: no drawn pattern reaches 100 equal signs.
   EXPECT_EQ(sign_flip_p_above(std::vector<double>(100, 1.0), 0.0, 7), 1.0 / 20001.0);
-  // Up to 14 it is exact.
-  EXPECT_EQ(sign_flip_p_above(std::vector<double>(14, 1.0), 0.0, 7), 1.0 / 16384.0);
+  // Up to 24 it is exact. 15 ones, 3 of them reversed: P(K <= 3) = 576 / 2^15.
+  EXPECT_EQ(sign_flip_p_above(std::vector<double>(24, 1.0), 0.0, 7), 1.0 / 16777216.0);
+  std::vector<double> fifteen(15, 1.0);
+  for (int i = 0; i < 3; ++i) fifteen[5 * i] = -1.0;
+  EXPECT_EQ(sign_flip_p_above(fifteen, 0.0, 7), 576.0 / 32768.0);
   // Two values that matter, on both sides of the 64th: neither may change its sign.
   std::vector<double> last_two(65, 0.0);
   std::fill(last_two.begin() + 63, last_two.end(), 1.0);
@@ -59,7 +62,7 @@ TEST(SignFlip, ManyPairsAreSampledNearTheExactShare) {
 }
 
 TEST(SignFlip, UnitAndOrderDoNotMatter) {
-  for (const std::size_t n : {9u, 14u, 15u, 70u}) {
+  for (const std::size_t n : {9u, 14u, 24u, 25u, 70u}) {
     const auto values = test::noise(n, 0.2, 1.0, 0.0, n);
     auto other = values;
     std::reverse(other.begin(), other.end());
