@@ -17,7 +17,7 @@ GREY = "#767676"  # 4.5 : 1 on white
 COLUMNS, MOST_PANELS = 3, 12
 
 matplotlib.rcParams.update({
-    "font.size": 8, "axes.titlesize": 7.5, "axes.labelsize": 8, "legend.fontsize": 7.5, "legend.frameon": False,
+    "font.size": 8, "axes.titlesize": 7, "axes.labelsize": 8, "legend.fontsize": 7.5, "legend.frameon": False,
     "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "lines.linewidth": 1.0,
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "hatch.linewidth": 0.6,
     "savefig.dpi": 200, "svg.fonttype": "none", "svg.hashsalt": "stepgauge",
