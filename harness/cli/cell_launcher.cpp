@@ -77,15 +77,13 @@ launch::LaunchRequest CellLauncher::request_of(const Cell& cell, int launch, con
   request.folder = path;
   request.interrupt_fd = interrupt_.fd();
   request.devices = devices_of(cell, devices_);
-  if (cell.cache == "warm") request.caches = warm_caches(folder_.path(), cell);
-  if (cell.cache == "cold") request.caches = caches_to_fill(cell).value_or(path / launch::cold_cache_name);
   return request;
 }
 
 /// Where a cold launch leaves its caches for the warm twin of its cell: emptied; nullopt when there is no twin in this
 /// run or it has them.
 std::optional<std::filesystem::path> CellLauncher::caches_to_fill(const Cell& cell) const {
-  const auto* twin = cache_twin(cell, "warm", folder_.info().cells);
+  const auto* twin = warm_twin(cell, folder_.info().cells);
   if (twin == nullptr) return std::nullopt;
   auto caches = warm_caches(folder_.path(), *twin);
   if (filled_by(caches, cell.ddp.ranks)) return std::nullopt;
@@ -185,6 +183,8 @@ std::optional<LaunchRecord> CellLauncher::measure(const Attempt& attempt, Json e
   const auto& cell = attempt.cell;
   auto request = request_of(cell, attempt.launch, attempt.path);
   request.memory_history = inside_.memory_history;
+  if (cell.cache == "warm") request.caches = warm_caches(folder_.path(), cell);
+  if (cell.cache == "cold") request.caches = caches_to_fill(cell).value_or(attempt.path / launch::cold_cache_name);
   const std::filesystem::path caches = request.caches;
   display_.start(cell, attempt.launch);
   auto launched = launch(std::move(request));

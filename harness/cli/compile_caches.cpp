@@ -23,18 +23,18 @@ std::optional<int> rank_without_stamp(const fs::path& caches, int ranks) {
   return std::nullopt;
 }
 
-Json but_for_its_cache(const Cell& cell) {
-  auto out = to_json(cell);
-  for (const auto* key : {"id", "hash", "cache"}) out.erase(key);
-  return out;
-}
-
 }  // namespace
 
-const Cell* cache_twin(const Cell& cell, const std::string& cache, const std::vector<Cell>& cells) {
+std::string but_for_its_cache(const Cell& cell) {
+  auto out = to_json(cell);
+  for (const auto* key : {"id", "hash", "cache"}) out.erase(key);
+  return dump_line(out);
+}
+
+const Cell* warm_twin(const Cell& cell, const std::vector<Cell>& cells) {
   const auto wanted = but_for_its_cache(cell);
   const auto found = std::find_if(cells.begin(), cells.end(), [&](const Cell& other) {
-    return other.cache == cache && other.compile == cell.compile && other.workload.family == cell.workload.family &&
+    return other.cache == "warm" && other.compile == cell.compile && other.workload.family == cell.workload.family &&
            but_for_its_cache(other) == wanted;
   });
   return found != cells.end() ? &*found : nullptr;

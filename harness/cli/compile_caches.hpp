@@ -16,8 +16,11 @@ inline constexpr const char* cache_stamp = "stamp.json";
 /// RUN/caches/HASH, shared by the warm launches of a cell.
 std::filesystem::path warm_caches(const std::filesystem::path& run, const Cell& cell);
 
-/// The cell of `cells` that is `cell` but for `cache`, which is `cache` there; null when there is none.
-const Cell* cache_twin(const Cell& cell, const std::string& cache, const std::vector<Cell>& cells);
+/// The same text for cells that differ by their cache alone.
+std::string but_for_its_cache(const Cell& cell);
+
+/// The cell of `cells` that is `cell` but has `cache: warm`; null when there is none.
+const Cell* warm_twin(const Cell& cell, const std::vector<Cell>& cells);
 
 /// The launch that filled these caches, as told to note_filled(); nullopt when they are not filled: nobody did, or a
 /// rank's stamp is missing.

@@ -50,10 +50,14 @@ double device_seconds(const Cell& cell) {
 
 DurationGuess::DurationGuess(const Plan& plan) : source_("a guess: this machine has no baseline of the suite") {
   bool uses_gpu = false, compiles = false;
+  std::set<std::string> cold;
+  for (const auto& cell : plan.cells) {
+    if (cell.cache == "cold") cold.insert(but_for_its_cache(cell));
+  }
   for (const auto& cell : plan.cells) {
     uses_gpu = uses_gpu || cell.device == "cuda";
     compiles = compiles || start_seconds(cell, false) > 0;
-    if (cell.cache == "warm" && cache_twin(cell, "cold", plan.cells) == nullptr) filled_apart_.insert(cell.id);
+    if (cell.cache == "warm" && cold.count(but_for_its_cache(cell)) == 0) filled_apart_.insert(cell.id);
   }
   if (compiles) source_ += "; by device, and by what each compile mode takes to start, cold or warm";
   const auto slug = store::fingerprint_slug(store::fingerprint(to_json(plan.machine), uses_gpu));

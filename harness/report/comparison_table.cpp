@@ -17,15 +17,10 @@ namespace {
 using detail::change_text;
 using detail::color_of;
 using detail::headline;
+using detail::interval_text;
 using verdict::Comparison;
 using verdict::Row;
 using verdict::Verdict;
-
-std::string interval_text(const Row& row) {
-  if (row.exact) return "exact";
-  if (!row.ci_lower || !row.ci_upper) return "-";
-  return fmt::format("{}..{}", change_text(row.scale, row.ci_lower, true), change_text(row.scale, row.ci_upper, true));
-}
 
 std::vector<std::string> texts_of(const Row& row) {
   return {row.unit.empty() ? row.metric : fmt::format("{} {}", row.metric, detail::printable(row.unit)),

@@ -17,6 +17,7 @@ namespace {
 using detail::change_text;
 using detail::color_of;
 using detail::headline;
+using detail::interval_text;
 using verdict::Gate;
 using verdict::GateContext;
 using verdict::GateRow;
@@ -24,12 +25,6 @@ using verdict::Verdict;
 
 std::string wrapped(const std::string& text, const Style& style, std::size_t indent) {
   return detail::wrap(text, style.width, indent) + "\n";
-}
-
-std::string interval_text(const GateRow& row) {
-  if (row.exact) return "exact";
-  if (!row.ci_lower || !row.ci_upper) return "-";
-  return fmt::format("{}..{}", change_text(row.scale, row.ci_lower, true), change_text(row.scale, row.ci_upper, true));
 }
 
 std::vector<std::string> texts_of(const GateRow& row) {

@@ -1,51 +1,22 @@
 #include "verdict/comparison.hpp"
 
+#include "verdict/detail/row_json.hpp"
+
 namespace stepgauge::verdict {
 namespace {
 
-Json json_of(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-std::string_view text_of(Better better) {
-  switch (better) {
-    case Better::lower:
-      return "lower";
-    case Better::higher:
-      return "higher";
-    default:
-      return "neither";
-  }
-}
+using detail::json_of;
 
 Json side_json(const Side& side) {
   return {{"launches", side.n}, {"mean", json_of(side.mean)}, {"cv", json_of(side.cv)}, {"statuses", side.statuses}};
 }
 
 Json row_json(const Row& row) {
-  return {{"cell", row.cell},
-          {"base_cell", row.base_cell.empty() ? row.cell : row.base_cell},
-          {"metric", row.metric},
-          {"unit", row.unit},
-          {"better", text_of(row.better)},
-          {"scale", row.scale == Scale::ratio ? "ratio" : "points"},
-          {"blocking", row.blocking},
-          {"perturbed", row.perturbed},
-          {"base", side_json(row.base)},
-          {"head", side_json(row.head)},
-          {"change", json_of(row.change)},
-          {"ci_lower", json_of(row.ci_lower)},
-          {"ci_upper", json_of(row.ci_upper)},
-          {"tolerance", row.tolerance},
-          {"floor", row.floor},
-          {"threshold", json_of(row.threshold)},
-          {"mde", json_of(row.mde)},
-          {"worse_bound", json_of(row.worse_bound)},
-          {"p", json_of(row.p)},
-          {"p_adjusted", json_of(row.p_adjusted)},
-          {"exact", row.exact},
-          {"verdict", to_string(row.verdict)},
-          {"reason", row.reason}};
+  auto out = detail::row_json(row);
+  out["blocking"] = row.blocking;
+  out["base"] = side_json(row.base);
+  out["head"] = side_json(row.head);
+  return out;
 }
 
 Json unmatched_json(const std::vector<UnmatchedCell>& cells) {
@@ -55,6 +26,17 @@ Json unmatched_json(const std::vector<UnmatchedCell>& cells) {
 }
 
 }  // namespace
+
+std::string_view detail::to_text(Better better) {
+  switch (better) {
+    case Better::lower:
+      return "lower";
+    case Better::higher:
+      return "higher";
+    default:
+      return "neither";
+  }
+}
 
 std::string_view to_string(Verdict verdict) {
   switch (verdict) {

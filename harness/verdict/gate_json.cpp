@@ -1,11 +1,11 @@
 #include "verdict/gate_json.hpp"
 
+#include "verdict/detail/row_json.hpp"
+
 namespace stepgauge::verdict {
 namespace {
 
-Json json_of(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
+using detail::json_of;
 
 Json json_of(const ArmLaunches& launches) {
   return {{"ok", launches.ok}, {"failed", launches.failed}, {"outside", launches.outside}};
@@ -23,35 +23,17 @@ const char* text_of(Suspicion suspicion) {
 }
 
 Json row_json(const GateRow& row) {
-  return {{"cell", row.cell},
-          {"base_cell", row.base_cell.empty() ? row.cell : row.base_cell},
-          {"metric", row.metric},
-          {"unit", row.unit},
-          {"better", row.better == Better::higher ? "higher" : "lower"},
-          {"scale", row.scale == Scale::ratio ? "ratio" : "points"},
-          {"perturbed", row.perturbed},
-          {"stage", to_string(row.stage)},
-          {"suspicion", text_of(row.suspicion)},
-          {"pairs", row.pairs},
-          {"base", json_of(row.base)},
-          {"head", json_of(row.head)},
-          {"change", json_of(row.change)},
-          {"ci_lower", json_of(row.ci_lower)},
-          {"ci_upper", json_of(row.ci_upper)},
-          {"spread", json_of(row.spread)},
-          {"tolerance", row.tolerance},
-          {"floor", row.floor},
-          {"threshold", json_of(row.threshold)},
-          {"mde", json_of(row.mde)},
-          {"worse_bound", json_of(row.worse_bound)},
-          {"p", json_of(row.p)},
-          {"p_adjusted", json_of(row.p_adjusted)},
-          {"p_sign_flip", json_of(row.p_sign_flip)},
-          {"hodges_lehmann", json_of(row.hodges_lehmann)},
-          {"exact", row.exact},
-          {"gateable", row.gateable},
-          {"verdict", to_string(row.verdict)},
-          {"reason", row.reason}};
+  auto out = detail::row_json(row);
+  out["stage"] = to_string(row.stage);
+  out["suspicion"] = text_of(row.suspicion);
+  out["pairs"] = row.pairs;
+  out["base"] = json_of(row.base);
+  out["head"] = json_of(row.head);
+  out["spread"] = json_of(row.spread);
+  out["p_sign_flip"] = json_of(row.p_sign_flip);
+  out["hodges_lehmann"] = json_of(row.hodges_lehmann);
+  out["gateable"] = row.gateable;
+  return out;
 }
 
 Json policy_json(const GatePolicy& policy) {

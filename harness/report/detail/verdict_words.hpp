@@ -1,6 +1,7 @@
 #pragma once
 // How verdicts look wherever a table shows them.
 #include <optional>
+#include <string>
 
 #include "contract/metrics.hpp"
 #include "contract/status.hpp"
@@ -20,5 +21,13 @@ Headline headline(ExitCode code);
 
 /// Percent for ratios, the unit itself for points; "-" for no value.
 std::string change_text(Scale scale, std::optional<double> change, bool with_sign);
+
+/// Of a row of a comparison or a gate: its change from `ci_lower` to `ci_upper`.
+template <typename Row>
+std::string interval_text(const Row& row) {
+  if (row.exact) return "exact";
+  if (!row.ci_lower || !row.ci_upper) return "-";
+  return change_text(row.scale, row.ci_lower, true) + ".." + change_text(row.scale, row.ci_upper, true);
+}
 
 }  // namespace stepgauge::report::detail
