@@ -74,8 +74,9 @@ def test_every_other_command_reads_the_arms(work):
     compared = work("compare", "g/base", "g/head")
     assert compared.code == REGRESSION and SLOW in compared.out, compared
     assert work("report", "g/head").code == OK
+    (work.path / "g/gate.json").unlink()
     whole = work("report", "g")
-    assert whole.code == USAGE and "g/base and g/head" in whole.err, whole
+    assert whole.code == USAGE and "g/base and g/head" in whole.err and "--resume g" in whole.err, whole
 
 
 def test_settings_and_variables_as_arms(work):
