@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <stdexcept>
 #include <system_error>
 
 #include "launch/unique_fd.hpp"
@@ -15,16 +16,18 @@
 namespace stepgauge::cli {
 namespace {
 
+constexpr int not_started = 127;
+
 [[noreturn]] void become(char* const* arguments, int out, bool quiet, pid_t parent) {
   // Terminal and process group are shared: what the user interrupts reaches both.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(127);
+  if (::getppid() != parent) ::_exit(not_started);
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
   ::dup2(out, STDOUT_FILENO);
   if (quiet) ::dup2(out, STDERR_FILENO);
   ::execv("/proc/self/exe", arguments);  // also when a new build replaced the file meanwhile
-  ::_exit(127);
+  ::_exit(not_started);
 }
 
 }  // namespace
@@ -52,6 +55,8 @@ SelfCommand run_self(const std::vector<std::string>& arguments, const std::files
     if (interrupt.interrupted() && !told) told = ::kill(child, SIGTERM) == 0;
   }
   SelfCommand result;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == not_started)
+    throw std::runtime_error("this program cannot be started again: " + words.front());
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
