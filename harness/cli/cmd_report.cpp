@@ -24,7 +24,7 @@ constexpr std::size_t shown_breaks = 3;
 struct ReportOptions {
   std::string source;
   std::string baselines = "results/baselines";
-  std::string article, out, junit;
+  std::string article, out, junit, again;
   bool json = false, markdown = false;
 };
 
@@ -84,7 +84,7 @@ std::string text_of(const ResultSet& results, const ReportOptions& options) {
 void show(const ReportOptions& options) {
   if (const auto verdict = find_verdict(options.source)) {
     if (!options.article.empty()) refuse("--article", "runs and baselines", options.source, "a verdict");
-    return show_verdict(*verdict, {options.json, options.markdown, options.out, options.junit});
+    return show_verdict(*verdict, {options.json, options.markdown, options.out, options.junit, options.again});
   }
   if (!options.junit.empty()) refuse("--junit", "gates and comparisons", options.source, "neither");
   const auto results = store::load_result_set(options.source, {options.baselines, ""});
@@ -126,6 +126,9 @@ void add_report(Program& program) {
   command->add_option("--out", options->out, "file to write the Markdown to")->excludes(json);
   command->add_option("--junit", options->junit, "file to write the JUnit XML of a verdict to: a test case a row")
       ->excludes(json);
+  command->add_option(
+      "--command", options->again,
+      "of a verdict: the command that the Markdown gives to measure it again (default: that of the gate)");
   command->footer(
       "Examples:\n"
       "  stepgauge report runs/a\n"

@@ -9,6 +9,7 @@
 #include "report/change_report.hpp"
 #include "report/comparison_table.hpp"
 #include "report/gate_table.hpp"
+#include "report/text.hpp"
 #include "store/run_folder.hpp"
 
 namespace stepgauge::cli {
@@ -84,7 +85,8 @@ std::optional<VerdictDocument> find_verdict(const std::string& source) {
 }
 
 void show_verdict(const VerdictDocument& document, const VerdictOutput& output) {
-  const auto verdict = read(document);
+  auto verdict = read(document);
+  if (!output.again.empty()) verdict.change.command = report::printable(output.again);
   if (output.json) {
     fmt::print("{}\n", dump_line(document.value));
     return;

@@ -21,6 +21,7 @@ struct VerdictOutput {
   bool json = false, markdown = false;
   std::string out;    ///< file for the Markdown
   std::string junit;  ///< file for the XML
+  std::string again;  ///< command to measure it again that the Markdown gives; empty: the one that made it
 };
 
 /// The verdict's table on standard output, or what is asked for instead. Throws ContractError for a document that does

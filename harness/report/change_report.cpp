@@ -52,6 +52,11 @@ std::vector<std::string> with_seed(std::vector<std::string> command, std::uint64
   return command;
 }
 
+/// Whether the name of a result is what it was loaded from: runs are called by their folder, baselines by words.
+bool is_path(const std::string& name) {
+  return !name.empty() && name.find(' ') == std::string::npos;
+}
+
 std::string program_of(const std::vector<std::string>& command) {
   return command.empty() ? "stepgauge" : command.front();
 }
@@ -90,7 +95,7 @@ ChangeReport change_report(const verdict::Gate& gate, const verdict::GateContext
       gate.base.failed, gate.base.outside, gate.head.ok, gate.head.failed, gate.head.outside);
   out.seed = context.policy.seed;
   out.attempts = context.attempts;
-  out.command = with_seed(context.command, context.policy.seed);
+  out.command = detail::shell_words(with_seed(context.command, context.policy.seed));
   const auto program = program_of(context.command);
   out.resume = detail::shell_words({program, "gate", context.suite_path, "--resume", context.folder});
   out.new_baseline = detail::shell_words({program, "baseline", "save", context.folder + "/head"});
@@ -126,8 +131,11 @@ ChangeReport change_report(const verdict::Comparison& comparison) {
   out.machine = comparison.machine;
   out.software = comparison.software;
   out.notes = comparison.notes;
-  out.command = {"stepgauge", "compare", comparison.base_name, comparison.head_name};
-  out.new_baseline = detail::shell_words({"stepgauge", "baseline", "save", comparison.head_name});
+  if (is_path(comparison.head_name)) {
+    out.new_baseline = detail::shell_words({"stepgauge", "baseline", "save", comparison.head_name});
+    if (is_path(comparison.base_name))
+      out.command = detail::shell_words({"stepgauge", "compare", comparison.base_name, comparison.head_name});
+  }
   out.created_at = comparison.head_created_at;
   return out;
 }

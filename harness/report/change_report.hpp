@@ -43,9 +43,9 @@ struct ChangeReport {
   std::string design;                 ///< "3 pairs of each cell, 5 new ones ..., rows suspected: 1, pairs dropped: 0"
   std::optional<std::uint64_t> seed;  ///< of a gate
   int attempts = 0;                   ///< of a gate
-  std::vector<std::string> command;   ///< that made it; empty: unknown
+  std::string command;                ///< that measures it again, as a shell reads it; empty: unknown
   std::string resume;                 ///< command that goes on with a gate
-  std::string new_baseline;           ///< command that makes head the baseline
+  std::string new_baseline;           ///< command that makes head the baseline; empty: unknown
   std::string created_at, folder;
   Json fingerprint = Json::object();
   double elapsed_s = 0;

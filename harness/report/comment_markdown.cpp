@@ -106,9 +106,9 @@ std::string top_text(const ChangeReport& report) {
   }
   if (report.counts.improved > 0) {
     out += fmt::format(
-               "\n{} improved: once this is merged, keep it as the new baseline, so that it is not lost again:\n\n",
-               plural(report.counts.improved, "row")) +
-           code_block(report.new_baseline);
+        "\n{} improved: once this is merged, keep head as the new baseline, so that it is not lost again.\n",
+        plural(report.counts.improved, "row"));
+    if (!report.new_baseline.empty()) out += "\n" + code_block(report.new_baseline);
   }
   if (std::any_of(report.rows.begin(), report.rows.end(), [](const ChangeRow& row) { return row.perturbed; }))
     out += "\n**PERTURBED**: cells marked \\* are slowed on purpose; this is no verdict on real performance.\n";
@@ -212,7 +212,7 @@ std::string provenance(const ChangeReport& report) {
   out += fields_text("machine differs,", report.machine) + fields_text("software differs,", report.software);
   for (std::size_t i = 0; i < std::min(report.notes.size(), most_fields); ++i)
     out += fmt::format("- {}\n", short_text(report.notes[i], longest_reason));
-  if (!report.command.empty()) out += "\n" + code_block(detail::shell_words(report.command));
+  if (!report.command.empty()) out += "\n" + code_block(report.command);
   return out + "\n</details>\n";
 }
 

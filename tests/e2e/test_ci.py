@@ -132,6 +132,8 @@ def test_a_change_that_is_slower(change):
     assert done.code == REGRESSION and "::error title=stepgauge gate::REGRESSED" in done.out, done
     comment = (change / "out/comment.md").read_text()
     assert SLOW in comment[:comment.index("<details>")] and (change / "summary.md").read_text() == comment
+    seed = json.loads((change / "out/gate/gate.json").read_text())["seed"]
+    assert re.search(rf"\ngit checkout [0-9a-f]{{40}} && ci/gate --base-ref [0-9a-f]{{40}} --suite small.yaml .* --seed {seed} *\n", comment)
     root = ElementTree.parse(change / "out/junit.xml").getroot()
     assert (root.get("failures"), root.get("errors")) == ("1", "0")
     gate = json.loads((change / "out/gate/gate.json").read_text())
