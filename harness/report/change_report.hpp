@@ -44,7 +44,7 @@ struct ChangeReport {
   std::optional<std::uint64_t> seed;  ///< of a gate
   int attempts = 0;                   ///< of a gate
   std::string command;                ///< that measures it again, as a shell reads it; empty: unknown
-  std::string resume;                 ///< command that goes on with a gate
+  std::string resume;                 ///< command that goes on with a gate; empty: none does
   std::string new_baseline;           ///< command that makes head the baseline; empty: unknown
   std::string created_at, folder;
   Json fingerprint = Json::object();
@@ -59,7 +59,7 @@ inline constexpr std::size_t comment_bytes = 60000;
 
 /// Markdown for one comment that is found again by its first line, "<!-- stepgauge:SUITE -->": verdict and what to do
 /// first, then the counts, the confirmed rows, what is large but was not confirmed, and the rest folded. At most
-/// `most_bytes` (8,000 at least): rows that do not fit are counted. What others wrote is escaped (detail/escape.hpp).
+/// `most_bytes` (32,000 at least): rows that do not fit are counted. What others wrote is escaped (detail/escape.hpp).
 std::string comment_markdown(const ChangeReport& report, std::size_t most_bytes = comment_bytes);
 
 /// JUnit's XML: a test suite per cell, a test case per row. regressed: failure; invalid and missing: error;

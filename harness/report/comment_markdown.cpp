@@ -15,7 +15,7 @@ namespace {
 using detail::comment;
 using verdict::Verdict;
 
-constexpr std::size_t longest_cell = 140, longest_reason = 300, longest_command = 3000, most_fields = 20;
+constexpr std::size_t longest_cell = 140, longest_reason = 300, longest_command = 1500;
 
 std::string short_text(const std::string& text, std::size_t longest) {
   return comment(detail::shorten_middle(detail::printable(text), longest, 60));
@@ -55,7 +55,7 @@ std::string plural(std::size_t count, const char* noun) {
 std::string action(const ChangeReport& report) {
   const auto& counts = report.counts;
   if (report.interrupted)
-    return "**No verdict: the gate was interrupted.** Go on with it where it stopped; what was measured counts.";
+    return "**No verdict: the gate was interrupted.** What was measured before counts when it is gone on with.";
   switch (report.exit_code) {
     case ExitCode::nothing_worse:
       return "**Nothing is worse.** No action is needed.";
@@ -101,8 +101,9 @@ std::string top_text(const ChangeReport& report) {
   out += fmt::format("## stepgauge {} {}: {}\n\n", report.gate ? "gate" : "comparison", comment(report.suite),
                      report.interrupted ? "INTERRUPTED" : detail::headline(report.exit_code).text);
   out += action(report) + "\n\n" + counts_text(report) + "\n";
-  if (!report.stopped.empty() && !report.resume.empty()) {
-    out += fmt::format("\nEnded early: {}. Go on with:\n\n", comment(report.stopped)) + code_block(report.resume);
+  if (!report.stopped.empty()) {
+    out += fmt::format("\nEnded early: {}.", short_text(report.stopped, longest_reason));
+    out += report.resume.empty() ? "\n" : " Go on with:\n\n" + code_block(report.resume);
   }
   if (report.counts.improved > 0) {
     out += fmt::format(
@@ -183,37 +184,34 @@ std::string folded(const std::string& summary) {
   return fmt::format("\n<details><summary>{}</summary>\n\n", summary);
 }
 
-std::string fields_text(const char* title, const std::vector<verdict::FieldDifference>& items) {
-  std::string out;
+void add_fields(const char* title, const std::vector<verdict::FieldDifference>& items, std::vector<std::string>& out) {
   for (const auto& item : items) {
-    if (&item - items.data() == most_fields) {
-      out += fmt::format("- {} more\n", items.size() - most_fields);
-      break;
-    }
-    out += fmt::format("- {} {}: {} -> {}\n", title, short_text(item.field, 80), short_text(item.base, 100),
-                       short_text(item.head, 100));
+    out.push_back(fmt::format("- {} {}: {} -> {}\n", title, short_text(item.field, 80), short_text(item.base, 100),
+                              short_text(item.head, 100)));
   }
-  return out;
 }
 
-std::string provenance(const ChangeReport& report) {
-  auto out = folded("How it was measured, and how to measure it again");
-  out += fmt::format("- base: {}\n- head: {}\n", short_text(report.base, longest_reason),
-                     short_text(report.head, longest_reason));
-  if (report.seed)
-    out += fmt::format("- seed {}, attempt {}, {:.0f} s; {}\n", *report.seed, report.attempts, report.elapsed_s,
-                       report.design);
-  if (!report.created_at.empty()) out += fmt::format("- {}\n", comment(report.created_at));
-  if (!report.fingerprint.empty()) {
-    out += fmt::format("- machine: {}; fingerprint {}\n",
-                       short_text(detail::machine_text(report.fingerprint), longest_reason),
-                       sha256_hex(dump_line(report.fingerprint)).substr(0, 8));
+/// How it was measured; at most a quarter of `most_bytes`, and the command.
+std::string provenance(const ChangeReport& report, std::size_t most_bytes) {
+  std::vector<std::string> lines{fmt::format("- base: {}\n- head: {}\n", short_text(report.base, longest_reason),
+                                             short_text(report.head, longest_reason))};
+  if (report.seed) {
+    lines.push_back(fmt::format("- seed {}, attempt {}, {:.0f} s; {}\n", *report.seed, report.attempts,
+                                report.elapsed_s, report.design));
   }
-  out += fields_text("machine differs,", report.machine) + fields_text("software differs,", report.software);
-  for (std::size_t i = 0; i < std::min(report.notes.size(), most_fields); ++i)
-    out += fmt::format("- {}\n", short_text(report.notes[i], longest_reason));
-  if (!report.command.empty()) out += "\n" + code_block(report.command);
-  return out + "\n</details>\n";
+  if (!report.created_at.empty()) lines.push_back(fmt::format("- {}\n", short_text(report.created_at, 60)));
+  if (!report.fingerprint.empty()) {
+    lines.push_back(fmt::format("- machine: {}; fingerprint {}\n",
+                                short_text(detail::machine_text(report.fingerprint), longest_reason),
+                                sha256_hex(dump_line(report.fingerprint)).substr(0, 8)));
+  }
+  add_fields("machine differs,", report.machine, lines);
+  for (const auto& note : report.notes) lines.push_back(fmt::format("- {}\n", short_text(note, longest_reason)));
+  add_fields("software differs,", report.software, lines);
+  auto foot = report.command.empty() ? std::string() : "\n" + code_block(report.command);
+  foot += "\n</details>\n";
+  return Pages(most_bytes / 4 + foot.size())
+      .section(folded("How it was measured, and how to measure it again"), lines, foot);
 }
 
 std::vector<std::string> lines_of(const ChangeReport& report, const std::function<bool(const ChangeRow&)>& wanted,
@@ -242,7 +240,7 @@ bool failed(const ChangeRow& row) {
 
 std::string comment_markdown(const ChangeReport& report, std::size_t most_bytes) {
   auto out = top_text(report);
-  const auto tail = provenance(report);
+  const auto tail = provenance(report, most_bytes);
   Pages pages(most_bytes > out.size() + tail.size() ? most_bytes - out.size() - tail.size() : 0);
   out += pages.section(std::string("\n### Confirmed\n\n") + confirmed_head, lines_of(report, confirmed, confirmed_line),
                        "");

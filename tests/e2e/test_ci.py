@@ -6,12 +6,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import threading
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from conftest import FAILED, NOT_COMPARABLE, OK, REGRESSION, SMALL, SOURCE, STEPGAUGE, STUB, USAGE, Done, Workspace, stub
+from conftest import FAILED, NOT_COMPARABLE, OK, REGRESSION, SMALL, SOURCE, STEPGAUGE, STUB, USAGE, Done, Workspace, stub, wait_for
 
 CI = SOURCE / "ci"
 SCRIPTS = [CI / "gate", CI / "nightly", CI / "slurm/gate.sbatch"]
@@ -161,6 +162,21 @@ def test_changes_without_a_verdict(change):
     for arguments, words in ((("--base-ref", "nowhere"), "fetch-depth"), (("--sweet", "x"), "unknown argument"), (("--budget",), "needs a value")):
         done = ci_gate(change, *arguments, out="out3")
         assert done.code == USAGE and words in done.err, done
+
+
+def test_the_batch_script_ends_in_order(change):
+    commit(change, "worker", "--mode sleep --sleep-s 0.5")
+    process = subprocess.Popen(["bash", "ci/slurm/gate.sbatch", "main", "--suite", "small.yaml", "--build", "./build.sh", *FEW], cwd=change,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               env={**os.environ, "SLURM_SUBMIT_DIR": str(change), "SLURM_JOB_ID": "77"})
+    results = change / "gate-results-77"
+    wait_for(lambda: any(path.stat().st_size for path in results.glob("gate/*/records.jsonl")), "the first launch", 30)
+    process.send_signal(signal.SIGTERM)  # as Slurm does before the time limit
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == FAILED, out
+    comment = (results / "comment.md").read_text()
+    assert "INTERRUPTED" in comment and "--resume" not in comment, "the worktree of the base is gone"
+    assert Workspace(change).left_running() == []
 
 
 def test_a_night(change):

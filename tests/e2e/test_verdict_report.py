@@ -106,6 +106,14 @@ def test_a_document_that_was_cut(work):
         assert work("report", "g").code == USAGE
 
 
+def test_a_baseline_by_another_name_is_still_one(work):
+    work.run("small.yaml", "a")
+    work("baseline", "save", "a", "--baselines", "bl")
+    path, = (work.path / "bl").glob("*/small.jsonl")
+    work.write("baseline.json", path.read_text())
+    assert work("report", "baseline.json").out == work("report", path).out != ""
+
+
 def test_options_that_do_not_go_together(work):
     work.run("small.yaml", "a")
     assert gate(work, "g").code == OK

@@ -136,8 +136,15 @@ TEST(ChangeReport, MoreRowsThanACommentTakesAreCounted) {
   EXPECT_TRUE(contains(text, " of 1500 are shown here; all are in the JSON document")) << text.substr(0, 3000);
   EXPECT_TRUE(contains(text, "3000 of 3000 expected rows"));
   EXPECT_TRUE(text.ends_with("</details>\n")) << "what says how to repeat it was cut off";
-  const auto small = comment_markdown(report, 8000);
-  EXPECT_LE(small.size(), 8000u);
+  auto wide = report;
+  wide.command = wide.new_baseline = wide.resume = std::string(9000, '`');
+  wide.stopped = "ended";
+  wide.counts.improved = 1;
+  wide.notes.assign(500, std::string(500, '&'));
+  wide.software.assign(500, {std::string(500, '<'), std::string(500, '<'), std::string(500, '<'), 1});
+  wide.machine = wide.software;
+  for (const std::size_t most : {std::size_t{32000}, comment_bytes})
+    EXPECT_LE(comment_markdown(wide, most).size(), most);
 }
 
 TEST(ChangeReport, EveryExitCodeHasItsAction) {
