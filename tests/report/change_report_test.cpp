@@ -111,6 +111,41 @@ TEST(ChangeReport, VerdictAndActionBeforeAnythingElse) {
   EXPECT_TRUE(contains(text, "baseline save runs/g/head")) << "an improvement proposes no baseline";
 }
 
+TEST(ChangeReport, LargeIsWorseByTheMetricsOwnDirection) {
+  const auto text =
+      comment_markdown(change_report(gate_of({row("slower", "throughput", Verdict::inconclusive, -0.09),
+                                              row("faster", "throughput", Verdict::inconclusive, 0.09),
+                                              row("later", "init_latency", Verdict::inconclusive, 0.09),
+                                              row("sooner", "init_latency", Verdict::inconclusive, -0.09),
+                                              row("little", "init_latency", Verdict::inconclusive, 0.01)}),
+                                     context()));
+  const auto large = text.substr(0, text.find("<details>"));
+  for (const auto* cell : {"- slower", "- later"}) EXPECT_TRUE(contains(large, cell)) << text;
+  for (const auto* cell : {"faster", "sooner", "little"}) EXPECT_FALSE(contains(large, cell)) << text;
+}
+
+TEST(ChangeReport, AdvisoryRowsAreNeitherConfirmedNorFailures) {
+  verdict::Comparison comparison;
+  comparison.comparable = true;
+  for (const bool blocking : {true, false}) {
+    auto& added = comparison.rows.emplace_back();
+    added.cell = "c";
+    added.metric = blocking ? "throughput" : "stall_ratio";
+    added.better = blocking ? Better::higher : Better::lower;
+    added.blocking = blocking;
+    added.change = blocking ? 0.0 : 0.5;
+    added.threshold = 0.02;
+    added.verdict = blocking ? Verdict::pass : Verdict::regressed;
+    (blocking ? comparison.counts : comparison.advisory).add(added.verdict, true);
+  }
+  comparison.exit_code = verdict::exit_code_of(comparison.counts);
+  const auto report = change_report(comparison);
+  const auto text = comment_markdown(report);
+  EXPECT_FALSE(contains(text.substr(0, text.find("<details>")), "stall")) << text;
+  EXPECT_TRUE(contains(text, "regressed (advisory)"));
+  EXPECT_TRUE(contains(junit_xml(report), "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\""));
+}
+
 TEST(ChangeReport, NothingOfOthersActsOnTheComment) {
   auto hostile_context = context();
   hostile_context.suite = "a --> <b>";
