@@ -62,7 +62,7 @@ Plan plan_of(const Arm& arm, const GateOptions& options, const GateSetup& setup,
   auto suite = options.suite;
   suite.workers.insert(suite.workers.end(), arm.workers.begin(), arm.workers.end());
   suite.launches = static_cast<int>(setup.screen_pairs);
-  return make_plan(suite, program.name, arm.settings);
+  return make_plan(suite, program.name, arm.settings, arm.at);
 }
 
 /// nullopt when there is no cell that can run in either arm; says so.
