@@ -52,8 +52,8 @@ std::string nearest_to_glob(const std::string& glob, const std::vector<std::stri
   return names[static_cast<std::size_t>(std::find(heads.begin(), heads.end(), near) - heads.begin())];
 }
 
-std::vector<Cell> select(const std::vector<Cell>& cells, const Selection& selection) {
-  const auto wanted = marked(cells, selection.only, "--only");
+std::vector<Cell> select(const std::vector<Cell>& cells, const Selection& selection, const char* only_option) {
+  const auto wanted = marked(cells, selection.only, only_option);
   const auto dropped = marked(cells, selection.skip, "--skip");
   std::vector<Cell> out;
   for (std::size_t i = 0; i < cells.size(); ++i) {

@@ -14,7 +14,9 @@ struct Selection {
 
 /// The cells that match any of `only` and none of `skip`, in their order. Throws ConfigError (no file) for a glob that
 /// matches no cell, naming the nearest id, and when nothing is left.
-std::vector<Cell> select(const std::vector<Cell>& cells, const Selection& selection);
+/// `only_option` is what the error calls the globs of `only`.
+std::vector<Cell> select(const std::vector<Cell>& cells, const Selection& selection,
+                         const char* only_option = "--only");
 
 /// The name that a glob which matches none of them (there must be one) was most likely meant for.
 std::string nearest_to_glob(const std::string& glob, const std::vector<std::string>& names);
