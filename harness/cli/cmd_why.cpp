@@ -52,9 +52,10 @@ Judged judged_gate(const std::filesystem::path& folder) {
   out.rows = verdict::judged_rows_of_gate(document, file.string());
   for (auto* side : {&out.base, &out.head}) {
     side->folder = folder / (side == &out.base ? "base" : "head");
-    side->set = store::RunFolder::open(side->folder).results();
-    side->set.name = fmt::format("{} ({})", side->folder.string(),
-                                 document.at(side == &out.base ? "base" : "head").at("arm").dump());
+    const auto run = store::RunFolder::open(side->folder);
+    side->set = run.results();
+    side->workers = run.info().workers;
+    side->set.name = side->folder.string();
   }
   if (const auto stopped = optional<std::string>(document, "stopped", "", file.string()); !stopped.empty())
     out.notes.push_back("the gate ended early: " + stopped);
@@ -63,8 +64,9 @@ Judged judged_gate(const std::filesystem::path& folder) {
 
 Results load(const std::string& spec, const store::LoadOptions& options) {
   std::error_code error;
-  return {store::load_result_set(spec, options),
-          std::filesystem::is_directory(spec, error) ? std::filesystem::path(spec) : std::filesystem::path()};
+  if (!std::filesystem::is_directory(spec, error)) return {store::load_result_set(spec, options), {}};
+  const auto run = store::RunFolder::open(spec);
+  return {run.results(), spec, run.info().workers};
 }
 
 Judged judged_comparison(const WhyCommand& options) {
@@ -115,7 +117,8 @@ void why(const WhyCommand& options, Program& program) {
   verdict::WhyOptions what;
   what.undecided = options.all;
   what.cells = chosen_cells(options.cells, judged.head.set);
-  verdict::WhyEvidence evidence{judged.base.set, judged.head.set, judged.rows, {}, {}};
+  verdict::WhyEvidence evidence{
+      judged.base.set, judged.head.set, judged.rows, {}, {}, worker_lines(judged.base, judged.head)};
   add_evidence(judged, what, evidence);
   auto found = verdict::explain_rows(evidence, what);
   if (!judged.refusal.empty()) found.refusal = judged.refusal;

@@ -47,8 +47,8 @@ struct Plan {
 Plan make_plan(const SuiteOptions& options, const std::string& program_name, const config::NodePtr& variant = nullptr);
 
 /// argv of `--worker "CMD ARGS"`: words apart by spaces, quotes as a shell has them, nothing expanded. Throws
-/// ConfigError.
-std::vector<std::string> split_command(const std::string& text);
+/// ConfigError, which names the option.
+std::vector<std::string> split_command(const std::string& text, const char* option = "--worker");
 
 /// Path of the worker that was built beside this program.
 std::filesystem::path built_in_worker(const std::string& program_name);

@@ -1,6 +1,7 @@
 #include "cli/why_evidence.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -115,6 +116,20 @@ verdict::TraceEvidence trace_evidence(const Results& base, const CellResults& in
     out.absent = fmt::format("the traces cannot be compared: {}", error.what());
     return out;
   }
+}
+
+std::vector<verdict::WhyLine> worker_lines(const Results& base, const Results& head) {
+  std::vector<verdict::WhyLine> out;
+  for (const auto& [name, command] : base.workers) {
+    const auto other = head.workers.find(name);
+    if (other == head.workers.end() || other->second == command) continue;
+    verdict::WhyLine line;
+    line.name = "worker " + name;
+    line.base_text = fmt::format("{}", fmt::join(command, " "));
+    line.head_text = fmt::format("{}", fmt::join(other->second, " "));
+    out.push_back(std::move(line));
+  }
+  return out;
 }
 
 std::vector<verdict::WhyLine> clock_lines(const CellResults& base, const CellResults& head) {

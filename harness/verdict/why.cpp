@@ -97,7 +97,9 @@ class Explanation {
                                           clocks == evidence_.clocks.end() ? std::vector<WhyLine>() : clocks->second);
       all.push_back(&lines);
     }
-    out_.everywhere = detail::machine_differences(evidence_.base, evidence_.head);
+    out_.everywhere = evidence_.arms;
+    for (auto& line : detail::machine_differences(evidence_.base, evidence_.head))
+      out_.everywhere.push_back(std::move(line));
     for (auto& line : detail::take_common(all)) out_.everywhere.push_back(std::move(line));
   }
 

@@ -92,6 +92,7 @@ struct WhyEvidence {
   std::vector<JudgedRow> rows;                         ///< all of them, good ones too: the matrix is read from them
   std::map<std::string, TraceEvidence> traces;         ///< id in head -> traces
   std::map<std::string, std::vector<WhyLine>> clocks;  ///< id in head -> medians of the devices' clocks, MHz
+  std::vector<WhyLine> arms = {};  ///< in what the arms as a whole differ: the commands of their workers
 };
 
 struct WhyOptions {

@@ -72,14 +72,20 @@ void add_traced_phases(const TraceEvidence& traces, std::optional<double> change
 }
 
 void step_lines(const Arms& arms, const TraceEvidence& traces, WhyPart& out) {
-  constexpr double seen = 0.5;  ///< of the measured change that the traced steps must show
+  constexpr double rounding = 1e-5;  ///< parts of a step below this share of it are none
+  constexpr double seen = 0.5;       ///< of the measured change that the traced steps must show
   const auto base = means(arms.base_ok, step_parts), head = means(arms.head_ok, step_parts);
   const auto change = change_of(arms, "step_time");
   if (!base || !head) {
     out.absent = "the parts of a step are not recorded: " + absent_reason(arms, "stall_ratio");
   } else {
     out.lines = lines_of(*base, *head, "ms", change);
-    const double traced = sum_of(*head) - sum_of(*base);
+    const double traced = sum_of(*head) - sum_of(*base), least = rounding * sum_of(*base);
+    out.lines.erase(std::remove_if(out.lines.begin(), out.lines.end(),
+                                   [&](const WhyLine& line) {
+                                     return std::max(line.base.value_or(0), line.head.value_or(0)) < least;
+                                   }),
+                    out.lines.end());
     if (change && *change != 0 && traced / *change < seen) {
       out.notes.push_back(
           fmt::format("the traced steps changed by {:+.4g} ms, the measured ones by {:+.4g} ms: the traced pass does "
