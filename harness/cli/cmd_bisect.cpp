@@ -137,9 +137,9 @@ void open_folder(const BisectCommand& options, verdict::Bisect& bisect) {
   std::filesystem::create_directories(folder);
 }
 
-void search_commits(const BisectCommand& options, const SuiteOptions& suite, verdict::Bisect& bisect,
-                    Program& program) {
-  CommitBuilds builds(options.repository, bisect.folder, options.build);
+void search_commits(const BisectCommand& options, const SuiteOptions& suite, BuildCommands commands,
+                    verdict::Bisect& bisect, Program& program) {
+  CommitBuilds builds(options.repository, bisect.folder, std::move(commands));
   const auto built = [&](std::size_t index, const char* name) {
     auto done = builds.build(bisect.commits[index]);
     if (!done.problem.empty()) return Midpoint{std::nullopt, std::move(done.problem)};
@@ -175,21 +175,25 @@ void bisect(const BisectCommand& options, Program& program) {
   auto search = bisect_of(options);
   std::optional<Arm> good;
   std::vector<ArmDifference> differences;
+  BuildCommands commands;
+  auto suite = options.suite;
+  suite.selection.only = {search.cell};
   if (search.over_commits) {
     if (options.good.size() != 1 || options.bad.size() != 1) refuse("--good and --bad: one revision each, with --repo");
     if (options.build.empty()) refuse("--repo needs --build: the command that builds a commit's worker");
+    commands = build_commands(options.build);
     search.commits = commits_between(options.repository, options.good[0], options.bad[0]);
   } else {
     if (!options.build.empty()) refuse("--build needs --repo: whose commits are to be built");
     good = parse_arm("good", options.good);
-    differences = arm_differences(*good, parse_arm("bad", options.bad));
+    const auto bad = parse_arm("bad", options.bad);
+    differences = arm_differences(*good, bad);
+    for (const auto* arm : {&*good, &bad}) arm_plan(*arm, suite, 1, program.name);  // refuses what cannot be set
     for (const auto& item : differences) search.differences.push_back(item.text());
   }
-  auto suite = options.suite;
-  suite.selection.only = {search.cell};
   open_folder(options, search);
   if (search.over_commits) {
-    search_commits(options, suite, search, program);
+    search_commits(options, suite, std::move(commands), search, program);
   } else {
     search_settings(options, suite, *good, differences, search, program);
   }

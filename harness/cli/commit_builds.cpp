@@ -84,21 +84,25 @@ std::vector<verdict::BisectCommit> commits_between(const std::string& repository
   return out;
 }
 
-CommitBuilds::CommitBuilds(const std::string& repository, const std::filesystem::path& folder,
-                           const std::vector<std::string>& commands)
-    : repository_(std::filesystem::absolute(repository)),
-      folder_(std::filesystem::absolute(folder)),
-      source_(folder_ / "source") {
+BuildCommands build_commands(const std::vector<std::string>& texts) {
+  BuildCommands out;
   bool names_out = false;
-  for (const auto& text : commands) {
-    commands_.push_back(split_command(text, "--build"));
-    for (const auto& word : commands_.back()) {
+  for (const auto& text : texts) {
+    out.push_back(split_command(text, "--build"));
+    for (const auto& word : out.back()) {
       check_names(word);
       names_out = names_out || word.find("{out}") != std::string::npos;
     }
   }
   if (!names_out) refuse("--build: no word names {out}, the program or build folder that the command has to make");
+  return out;
 }
+
+CommitBuilds::CommitBuilds(const std::string& repository, const std::filesystem::path& folder, BuildCommands commands)
+    : repository_(std::filesystem::absolute(repository)),
+      folder_(std::filesystem::absolute(folder)),
+      source_(folder_ / "source"),
+      commands_(std::move(commands)) {}
 
 CommitBuilds::~CommitBuilds() {
   if (!made_) return;

@@ -13,15 +13,19 @@ namespace stepgauge::cli {
 std::vector<verdict::BisectCommit> commits_between(const std::string& repository, const std::string& good,
                                                    const std::string& bad);
 
+using BuildCommands = std::vector<std::vector<std::string>>;  ///< an argv each
+
+/// Of texts that are split as --worker is. In them {source} is the work tree, {out} what they have to make: a program,
+/// or a folder with bin/stepgauge-worker. Throws ConfigError for a text that cannot be split, an unknown {name}, or
+/// when none names {out}.
+BuildCommands build_commands(const std::vector<std::string>& texts);
+
 /// Builds in a git worktree of its own below `folder`, which goes when this does; the repository's own work tree is
 /// not touched. Programs are started as argument vectors, no shell is involved.
 class CommitBuilds {
  public:
-  /// `commands`: run one after the other; {source} is the work tree, {out} what they have to make: a program, or a
-  /// folder with bin/stepgauge-worker. Throws ConfigError for a command that cannot be split, an unknown {name}, or
-  /// when no command names {out}.
-  CommitBuilds(const std::string& repository, const std::filesystem::path& folder,
-               const std::vector<std::string>& commands);
+  /// `commands` are run one after the other.
+  CommitBuilds(const std::string& repository, const std::filesystem::path& folder, BuildCommands commands);
   ~CommitBuilds();
   CommitBuilds(const CommitBuilds&) = delete;
   CommitBuilds& operator=(const CommitBuilds&) = delete;
@@ -37,7 +41,7 @@ class CommitBuilds {
   std::string check_out(const std::string& commit);
 
   std::filesystem::path repository_, folder_, source_;
-  std::vector<std::vector<std::string>> commands_;
+  BuildCommands commands_;
   bool made_ = false;
 };
 

@@ -175,7 +175,7 @@ def test_revisions_and_builds_that_cannot_be(work):
         given.update(dict(zip(more[::2], more[1::2])))
         arguments = [word for pair in given.items() for word in pair]
         done = work("bisect", "small.yaml", "--cell", CELL, "--metric", "throughput", "--repo", "repo", "--quiet", "--out", "s", *arguments)
-        assert done.code == USAGE and words in done.err, done
+        assert done.code == USAGE and words in done.err and not (work.path / "s").exists(), done
 
 
 def test_interrupt_and_resume(work):

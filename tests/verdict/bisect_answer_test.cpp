@@ -41,7 +41,7 @@ TEST(BisectTest, ClearCasesAndTheirDirection) {
 }
 
 TEST(BisectTest, HalfAThresholdAndNoiseAreUnknown) {
-  EXPECT_EQ(answer({1.5, 1.6, 1.2, 1.9, 1.4, 1.5, 1.3, 1.6, 1.5, 1.4}), BisectAnswer::unknown);
+  EXPECT_EQ(answer({1.43, 1.53, 1.13, 1.83, 1.33, 1.43, 1.23, 1.53, 1.43, 1.33}), BisectAnswer::unknown);
   EXPECT_EQ(answer({9, -12, 14, -6, 3, -15, 11, 2, -9, 8}), BisectAnswer::unknown);
 }
 

@@ -40,10 +40,11 @@ TEST(JudgedRow, OtherDocumentsAreRefused) {
     }
     return "";
   };
-  EXPECT_THAT(refusal([](Json& d) { d["schema"] = "stepgauge.run"; }), testing::HasSubstr("not the verdict of a gate"));
-  EXPECT_THAT(refusal([](Json& d) { d["version"] = 99; }), testing::HasSubstr("version 99"));
-  EXPECT_THAT(refusal([](Json& d) { d["rows"][0].erase("change"); }), testing::HasSubstr("rows[0]: \"change\""));
-  EXPECT_THAT(refusal([](Json& d) { d["rows"][0]["verdict"] = "fine"; }), testing::HasSubstr("unknown verdict"));
+  EXPECT_THAT(refusal([](Json& d) { d["schema"] = "stepgauge.run"; }),
+              ::testing::HasSubstr("not the verdict of a gate"));
+  EXPECT_THAT(refusal([](Json& d) { d["version"] = 99; }), ::testing::HasSubstr("version 99"));
+  EXPECT_THAT(refusal([](Json& d) { d["rows"][0].erase("change"); }), ::testing::HasSubstr("rows[0]: \"change\""));
+  EXPECT_THAT(refusal([](Json& d) { d["rows"][0]["verdict"] = "fine"; }), ::testing::HasSubstr("unknown verdict"));
 }
 
 }  // namespace

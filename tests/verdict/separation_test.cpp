@@ -80,7 +80,7 @@ TEST(Separation, SeveralEquallySmallOnesAreAllTold) {
   three[3].settings["x"] = "2";
   EXPECT_THAT(texts(separate(three)),
               testing::UnorderedElementsAre("compile=cuda_graph and precision=fp16", "compile=cuda_graph and x=2",
-                                            "compile=cuda_graph and y=2", "x=2 and y=2"));
+                                            "compile=cuda_graph and y=2", "precision=fp16 and x=2", "x=2 and y=2"));
 }
 
 TEST(Separation, NoneUniformAloneHealthy) {

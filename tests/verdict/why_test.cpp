@@ -108,7 +108,7 @@ TEST(Why, ThroughputIsSharedOutOverThePartsOfAStep) {
   EXPECT_NEAR(*phases.lines.front().share, 0.9, 0.01);
   EXPECT_NEAR(*line_of(phases, "compute").share, 0.1, 0.01);
   EXPECT_THAT(phases.notes,
-              testing::ElementsAre(testing::HasSubstr("forward, backward and optimizer are not recorded")));
+              ::testing::ElementsAre(::testing::HasSubstr("forward, backward and optimizer are not recorded")));
   const auto& collectives = part_of(row, WhyKind::collectives);
   EXPECT_NEAR(*line_of(collectives, "waiting for the last rank").head, 28, 1e-9);
   EXPECT_EQ(line_of(collectives, "comes last").head_text, "rank 1 in 100 %");
@@ -121,7 +121,8 @@ TEST(Why, ATracedPassThatDoesNotShowTheChangeIsSaidSo) {
   const auto why = explained({result_set("base", {launches_of(cell, speed(100), traced(80, 10, 10))}),
                               result_set("head", {launches_of(cell, speed(120), traced(80, 10, 10))})});
   const auto& row = row_of(why, "throughput");
-  EXPECT_THAT(part_of(row, WhyKind::phases).notes, testing::Contains(testing::HasSubstr("does not show the change")));
+  EXPECT_THAT(part_of(row, WhyKind::phases).notes,
+              ::testing::Contains(::testing::HasSubstr("does not show the change")));
   EXPECT_EQ(part_of(row, WhyKind::collectives).absent, "one rank: there are no collectives");
 }
 
@@ -183,7 +184,7 @@ TEST(Why, SettingsOfEveryCellAreTakenTogetherAndStandFirst) {
   EXPECT_EQ(first.lines[0].name, "transport, used");
   EXPECT_EQ(first.lines[0].head_text, "socket");
   ASSERT_EQ(why.patterns.size(), 1u);
-  EXPECT_THAT(why.patterns[0].text(), testing::HasSubstr("exactly the 1 of 2 judged cells with precision=fp32"));
+  EXPECT_THAT(why.patterns[0].text(), ::testing::HasSubstr("exactly the 1 of 2 judged cells with precision=fp32"));
 }
 
 TEST(Why, CompilerFacts) {
@@ -222,7 +223,7 @@ TEST(Why, FailedLaunchesAreExplainedByTheirEnds) {
   const auto base_set = result_set("base", {base}), head_set = result_set("head", {head});
   const auto why = explain_rows({base_set, head_set, {row}, {}, {}}, {});
   const auto& part = part_of(row_of(why, launches_row), WhyKind::failures);
-  EXPECT_THAT(part.notes, testing::ElementsAre("head: crashed: signal 11; last phase build"));
+  EXPECT_THAT(part.notes, ::testing::ElementsAre("head: crashed: signal 11; last phase build"));
   EXPECT_EQ(why.exit_code, ExitCode::nothing_worse);
 }
 

@@ -57,6 +57,15 @@ std::vector<Settings> settings_over(const std::vector<const Cell*>& cells) {
       if (values.size() == 1) out[i].erase(size);
     }
   }
+  for (const char* axis : {"cache", "ddp.wrapper"}) {
+    std::set<std::string> values;
+    for (const auto& settings : out) {
+      const auto found = settings.find(axis);
+      if (found != settings.end() && !found->second.empty()) values.insert(found->second);
+    }
+    if (values.size() > 1) continue;
+    for (auto& settings : out) settings.erase(axis);
+  }
   return out;
 }
 

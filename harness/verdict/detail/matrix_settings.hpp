@@ -18,8 +18,8 @@ Settings settings_of(const Cell& cell);
 /// Names of the settings that are in one only, or have another value.
 std::set<std::string> differing(const Settings& a, const Settings& b);
 
-/// The settings of each cell; a size that every cell of a workload shares is left out, for it says no more than the
-/// workload's name.
+/// The settings of each cell. What says no more than another setting is left out: a size that every cell of a workload
+/// shares; `cache` and `ddp.wrapper`, which only some modes have, where those all have the same.
 std::vector<Settings> settings_over(const std::vector<const Cell*>& cells);
 
 }  // namespace stepgauge::verdict::detail
