@@ -188,7 +188,8 @@ void bisect(const BisectCommand& options, Program& program) {
     good = parse_arm("good", options.good);
     const auto bad = parse_arm("bad", options.bad);
     differences = arm_differences(*good, bad);
-    for (const auto* arm : {&*good, &bad}) arm_plan(*arm, suite, 1, program.name);  // refuses what cannot be set
+    arm_plan(*good, suite, 1, program.name);  // refuses what cannot be set
+    arm_plan(bad, suite, 1, program.name);
     for (const auto& item : differences) search.differences.push_back(item.text());
   }
   open_folder(options, search);
