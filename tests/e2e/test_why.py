@@ -57,7 +57,7 @@ def test_the_three_settings_that_a_slowdown_needs(work):
     assert any("trace diff" in note for note in found["kernels"]["notes"])
     assert any(line["name"] == "worker stepgauge" and "--slow-if" in line["head"] for line in value["everywhere"])
     shown = work("why", "g")
-    assert shown.code == OK and "compile=compile.default and precision=bf16 and ddp.ranks=2" in shown.out, shown
+    assert shown.code == OK and "compile=compile.default and precision=bf16 and ddp.ranks=2" in " ".join(shown.out.split()), shown
     assert all(len(line) <= 100 for line in shown.out.splitlines())
 
 
@@ -66,8 +66,8 @@ def test_the_exposed_communication_of_a_late_rank(work):
     value = document(work, "g", "--cell", "*compile.default*/bf16/cpu.ddp2*")
     (row,) = [row for row in value["rows"] if row["metric"] == "throughput"]
     lines = {line["name"]: line for line in parts(row)["phases"]["lines"]}
-    assert abs(lines["exposed communication"]["head"] - 60) < 1 and abs(lines["exposed communication"]["base"] - 20) < 1
-    assert 0.6 < lines["exposed communication"]["share"] < 1
+    exposed = lines["exposed communication"]  # mean over the ranks: the late one computes while rank 0 waits
+    assert abs(exposed["head"] - (60 + 3) / 2) < 0.5 and abs(exposed["base"] - 20) < 0.5 and abs(exposed["share"] - 11.5 / 50) < 0.02
     collectives = {line["name"]: line for line in parts(row)["collectives"]["lines"]}
     assert collectives["waiting for the last rank"]["head"] > 10 > collectives["waiting for the last rank"]["base"]
     assert parts(row)["kernels"]["lines"], "kernels that changed are not told"
