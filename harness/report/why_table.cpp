@@ -77,8 +77,8 @@ std::string number_lines(const WhyPart& part, std::size_t top, const Style& styl
   const bool shares = std::any_of(part.lines.begin(), part.lines.end(), [](const auto& line) { return line.share; });
   std::vector<detail::Column> columns{{"    ", true}, {"base"}, {"head"}, {"change"}, {"", true}};
   if (shares) columns.push_back({"share %"});
-  const bool notes = part.kind == WhyKind::kernels;
-  if (notes) columns.push_back({"how", true});
+  const bool kernels = part.kind == WhyKind::kernels;
+  if (kernels) columns.push_back({"how", true});
   detail::Table table(columns);
   std::size_t shown = 0;
   for (const auto& line : part.lines) {
@@ -87,8 +87,9 @@ std::string number_lines(const WhyPart& part, std::size_t top, const Style& styl
     std::vector<std::string> texts{name_of(part.kind, line), four_digits(line.base), four_digits(line.head),
                                    signed_number(line.head.value_or(0) - line.base.value_or(0)), line.unit};
     if (shares) texts.push_back(line.share ? detail::signed_percent(*line.share) : "-");
-    if (notes) texts.push_back(printable(line.note));
+    if (kernels) texts.push_back(printable(line.how));
     table.add(std::move(texts));
+    if (kernels && !line.note.empty()) table.add_line(detail::wrap("      " + printable(line.note), style.width, 6));
   }
   return shown == 0 ? "" : table.text(style);
 }

@@ -25,6 +25,7 @@ struct WhyLine {
   std::optional<double> base, head;
   std::string base_text, head_text;
   std::optional<double> share;  ///< of the row's change: 0.8 explains most of it, below 0 works against it
+  std::string how;              ///< of traced work: "appeared", "gone", "count", "time", "idle"
   std::string note;
 };
 

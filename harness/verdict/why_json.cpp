@@ -13,6 +13,7 @@ Json line_json(const WhyLine& line) {
           {"base", number ? json_of(line.base) : Json(line.base_text)},
           {"head", number ? json_of(line.head) : Json(line.head_text)},
           {"share", json_of(line.share)},
+          {"how", line.how},
           {"note", line.note}};
 }
 

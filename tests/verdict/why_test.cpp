@@ -135,7 +135,8 @@ TEST(Why, TracesGiveKernelsAndPhases) {
                               result_set("head", {launches_of(cell, speed(120), traced(110, 0, 10))})},
                              {}, {{cell.id, traces}});
   const auto& row = row_of(why, "throughput");
-  EXPECT_EQ(part_of(row, WhyKind::kernels).lines.at(0).note, "appeared, 0 -> 4 a step");
+  EXPECT_EQ(part_of(row, WhyKind::kernels).lines.at(0).how, "appeared");
+  EXPECT_EQ(part_of(row, WhyKind::kernels).lines.at(0).note, "0 -> 4 a step");
   EXPECT_NEAR(*line_of(part_of(row, WhyKind::phases), "in backward").share, 0.95, 0.01);
 }
 

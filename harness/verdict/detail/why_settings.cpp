@@ -21,6 +21,11 @@ WhyLine text_line(std::string name, std::string base, std::string head) {
   return out;
 }
 
+/// A setting that one cell spells out and the other leaves at its default of nothing.
+bool says_nothing(const std::string& text) {
+  return text == "(none)" || text == "null" || text == "0" || text == "0.0" || text.empty();
+}
+
 /// "precision used" -> every value that the launches of a cell had.
 Texts settings_told(const CellResults& cell) {
   Texts out;
@@ -60,8 +65,10 @@ void add_told(const CellResults& base, const CellResults& head, std::vector<WhyL
 std::vector<WhyLine> setting_differences(const CellResults& base, const CellResults& head,
                                          const std::vector<WhyLine>& clocks) {
   std::vector<WhyLine> out;
-  for (auto& item : differences(identity_json(base.cell), identity_json(head.cell)))
+  for (auto& item : differences(identity_json(base.cell), identity_json(head.cell))) {
+    if (says_nothing(item.base) && says_nothing(item.head)) continue;
     out.push_back(text_line("cell: " + item.field, item.base, item.head));
+  }
   add_told(base, head, out);
   ResultSet none;
   for (auto& item : software_differences(none, none, {{&base, &head}}))

@@ -140,9 +140,10 @@ WhyPart kernels_part(const TraceEvidence& traces) {
     line.unit = "us";
     line.base = work.us_base;
     line.head = work.us_head;
-    line.note = work.how;
-    if (work.how != "idle") line.note += fmt::format(", {:.6g} -> {:.6g} a step", work.count_base, work.count_head);
-    if (!work.note.empty()) line.note += ", " + work.note;
+    line.how = work.how;
+    line.note = work.note;
+    if (work.count_base != work.count_head)
+      line.note = fmt::format("{:.6g} -> {:.6g} a step", work.count_base, work.count_head);
     out.lines.push_back(std::move(line));
   }
   return out;
