@@ -107,7 +107,8 @@ class Explanation {
     WhyPart out;
     out.lines = settings_.at(row.cell);
     if (!out_.everywhere.empty())
-      out.notes.push_back(fmt::format("and {} that differ in every cell", out_.everywhere.size()));
+      out.notes.push_back(fmt::format("and {} that differ{} in every cell", out_.everywhere.size(),
+                                      out_.everywhere.size() == 1 ? "s" : ""));
     return out;
   }
 
