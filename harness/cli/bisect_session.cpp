@@ -7,10 +7,11 @@
 #include <numeric>
 
 #include "cli/gate_budget.hpp"
-#include "cli/gate_folder.hpp"
 #include "cli/gate_session.hpp"
 #include "cli/new_run_info.hpp"
+#include "config/config_error.hpp"
 #include "report/text.hpp"
+#include "store/fingerprint.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -43,7 +44,9 @@ BisectSession::BisectSession(SuiteOptions suite, verdict::Bisect& bisect, Bisect
       program_(program),
       launcher_(suite_.launcher.choose()),
       machine_(machine::inspect()),
-      engine_(launcher_.make()) {}
+      engine_(launcher_.make()),
+      suite_hash_(suite_hash(suite_.suite_path)),
+      cells_digest_(cells_digest(suite_.suite_path)) {}
 
 void BisectSession::run() {
   if (bisect_.over_commits) {
@@ -97,9 +100,11 @@ void BisectSession::ask(const verdict::BisectQuestion& question) {
 verdict::BisectTest BisectSession::measure(const Arm& arm, const std::filesystem::path& folder, std::uint64_t seed) {
   const auto& policy = bisect_.policy;
   const auto gate = gate_policy(policy);
+  require_same_suite();
   std::optional<GateFolder> pairs;
   if (std::filesystem::exists(folder / "head" / "run.json")) {
     pairs = GateFolder::resume(folder, suite_.suite_path, launcher_);
+    require_same_machine(*pairs);
   } else {
     GateSetup setup;
     setup.base = arms_.good.forms;
@@ -111,7 +116,7 @@ verdict::BisectTest BisectSession::measure(const Arm& arm, const std::filesystem
     const auto base = arm_plan(arms_.good, suite_, launches, program_.name);
     const auto head = arm_plan(arm, suite_, launches, program_.name);
     setup.cells = match_arms(base, head);
-    setup.cells_digest = cells_digest(suite_.suite_path);
+    setup.cells_digest = cells_digest_;
     if (setup.cells.empty()) {
       verdict::BisectTest none;
       none.answer = verdict::BisectAnswer::skipped;
@@ -133,6 +138,23 @@ verdict::BisectTest BisectSession::measure(const Arm& arm, const std::filesystem
     if (interrupted_ || test.answer != verdict::BisectAnswer::unknown || count >= policy.most_pairs) return test;
     tell(fmt::format("  not decided with {} pairs, taking {}", count, std::min(2 * count, policy.most_pairs)));
   }
+}
+
+void BisectSession::require_same_suite() const {
+  if (suite_hash_ == suite_hash(suite_.suite_path) && cells_digest_ == cells_digest(suite_.suite_path)) return;
+  throw config::ConfigError("", 0, 0,
+                            fmt::format("{}: {} or a suite that it extends has changed since the search began; its "
+                                        "answers cannot be mixed with new ones: start a new search",
+                                        bisect_.folder, suite_.suite_path));
+}
+
+void BisectSession::require_same_machine(const GateFolder& pairs) const {
+  const auto& before = pairs.arm(true).info().fingerprint;
+  const auto now = store::fingerprint(to_json(machine_), before.contains("gpus"));
+  if (now == before) return;
+  throw config::ConfigError("", 0, 0,
+                            fmt::format("{}: the search began on another machine ({}, this is {}); start a new one",
+                                        bisect_.folder, store::fingerprint_slug(before), store::fingerprint_slug(now)));
 }
 
 void BisectSession::write() const {

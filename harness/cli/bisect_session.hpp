@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/gate_arm.hpp"
+#include "cli/gate_folder.hpp"
 #include "launch/launcher.hpp"
 #include "machine/machine.hpp"
 #include "verdict/bisect.hpp"
@@ -29,7 +30,8 @@ struct BisectArms {
 
 /// Asks until nothing is left, the user interrupts, or an end turns out not to be measurable. Every answer is written
 /// to FOLDER/bisect.json before the next question. Midpoints that were measured before are taken from their folders;
-/// what they lack is made.
+/// what they lack is made. Throws ConfigError when the suite was edited meanwhile, or when an earlier part was measured
+/// on another machine.
 class BisectSession {
  public:
   BisectSession(SuiteOptions suite, verdict::Bisect& bisect, BisectArms arms, bool quiet, Program& program);
@@ -39,6 +41,8 @@ class BisectSession {
  private:
   void ask(const verdict::BisectQuestion& question);
   verdict::BisectTest measure(const Arm& arm, const std::filesystem::path& folder, std::uint64_t seed);
+  void require_same_suite() const;
+  void require_same_machine(const GateFolder& pairs) const;
   void write() const;
   void tell(const std::string& line) const;
 
@@ -50,6 +54,7 @@ class BisectSession {
   LauncherChoice launcher_;
   machine::Machine machine_;
   std::unique_ptr<launch::Launcher> engine_;
+  std::string suite_hash_, cells_digest_;  ///< as the search began
   bool interrupted_ = false;
 };
 

@@ -113,6 +113,7 @@ CommitBuilds::~CommitBuilds() {
 std::string CommitBuilds::check_out(const std::string& commit) {
   if (!made_) {
     git(repository_, {"worktree", "remove", "--force", source_.string()});  // of a search that was killed
+    std::filesystem::remove_all(source_);
     git(repository_, {"worktree", "prune"});
     const auto added = git(repository_, {"worktree", "add", "--detach", "--force", source_.string(), commit});
     if (added.exit_code != 0) return "git worktree add: " + added.problem();

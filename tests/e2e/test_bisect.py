@@ -204,6 +204,28 @@ def test_interrupt_and_resume(work):
     assert again.code == USAGE and "holds a search" in again.err, again
 
 
+def test_a_suite_edited_meanwhile_and_a_search_that_was_killed(work):
+    commits = repository(work, ["--mode sleep --sleep-s 0.05"] * 3 + ["--mode sleep --sleep-s 0.05 --slow-if '*:8'"] * 2)
+    question = ("bisect", "small.yaml", "--cell", CELL, "--metric", "throughput", "--repo", "repo", "--good", commits[0], "--bad",
+                commits[-1], "--build", "{source}/build.sh {source} {out}", "--quiet")
+    process = work.start(*question, "--out", "s")
+    wait_for(lambda: list(work.path.glob("s/tests/000*/*/records.jsonl")), "the first test", 30)
+    text = (work.path / "small.yaml").read_text()
+    work.write("small.yaml", text.replace("steps: 20", "steps: 21"))
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == USAGE and "has changed since the search began" in err, (out, err)
+    refused = work(*question, "--resume", "s")
+    assert refused.code == USAGE and "changed" in refused.err, refused
+    work.write("small.yaml", text)
+    process = work.start(*question, "--resume", "s")
+    wait_for(lambda: (work.path / "s" / "source").exists(), "the work tree", 30)
+    process.kill()
+    process.communicate(timeout=15)
+    resumed = work(*question, "--resume", "s")
+    assert resumed.code == OK and document(work)["suspects"] == [commits[3]], resumed
+    assert git(work, "worktree", "list").count("\n") == 0
+
+
 def test_json_output(work):
     commits = repository(work, ["", "--slow-if '*:8'"])
     done = over_commits(work, commits, "--json")

@@ -10,7 +10,7 @@ from conftest import OK, SMALL, SOURCE, STEPGAUGE, assert_valid, matches_golden,
 COMMANDS = [(), ("list",), ("run",), ("report",), ("compare",), ("baseline",), ("baseline", "save"), ("baseline", "show"),
             ("baseline", "diff"), ("baseline", "table"), ("history",), ("history", "add"), ("history", "show"), ("history", "ack"),
             ("history", "pin"), ("doctor",), ("schema",), ("trace",), ("trace", "show"), ("trace", "diff"),
-            ("graph",), ("graph", "show"), ("graph", "diff")]
+            ("graph",), ("graph", "show"), ("graph", "diff"), ("why",), ("bisect",)]
 
 
 def test_list_of_smoke(work):
