@@ -110,10 +110,12 @@ std::string part_text(const WhyPart& part, std::size_t top, const Style& style) 
   return out;
 }
 
-std::string row_text(const WhyRow& why, std::size_t top, const Style& style) {
+/// `again`: the row before is of the same cell.
+std::string row_text(const WhyRow& why, bool again, std::size_t top, const Style& style) {
   const auto& row = why.row;
-  std::string out = "\n" + detail::shorten_middle(printable(row.cell), style.width, 9) + "\n";
-  if (row.base_cell != row.cell)
+  std::string out = "\n";
+  if (!again) out += detail::shorten_middle(printable(row.cell), style.width, 9) + "\n";
+  if (!again && row.base_cell != row.cell)
     out += detail::shorten_middle("  base: " + printable(row.base_cell), style.width, 9) + "\n";
   auto head = fmt::format("{}: {}", printable(row.metric), to_string(row.verdict));
   if (row.change) {
@@ -126,7 +128,10 @@ std::string row_text(const WhyRow& why, std::size_t top, const Style& style) {
   }
   if (!row.reason.empty()) head += "; " + printable(row.reason);
   out += paragraph(head, style, 2);
-  for (const auto& part : why.parts) out += part_text(part, top, style);
+  for (const auto& part : why.parts) {
+    const bool told = again && part.kind == WhyKind::settings && !part.lines.empty();
+    out += told ? fmt::format("  {}: as above\n", title_of(part.kind)) : part_text(part, top, style);
+  }
   return out;
 }
 
@@ -155,7 +160,8 @@ std::string why_table(const Why& why, std::size_t top, const Style& style) {
     out += "\nWhat differs in every cell (base -> head):\n" + text_lines(why.everywhere, top, 2, style);
     if (why.everywhere.size() > top) out += fmt::format("  and {} more (--top)\n", why.everywhere.size() - top);
   }
-  for (const auto& row : why.rows) out += row_text(row, top, style);
+  for (std::size_t i = 0; i < why.rows.size(); ++i)
+    out += row_text(why.rows[i], i > 0 && why.rows[i - 1].row.cell == why.rows[i].row.cell, top, style);
   if (!why.notes.empty()) out += "\nNotes:\n";
   for (const auto& note : why.notes) out += paragraph("  " + printable(note), style, 4);
   return out;
