@@ -88,14 +88,22 @@ def test_a_change_of_half_the_tolerance_is_unknown_and_the_result_a_range(work):
     assert unknown["pairs"] == 10, "an unknown answer takes more pairs first"
 
 
-def test_commits_of_crashes_and_of_improvements(work):
+def test_the_commit_that_made_it_faster(work):
+    commits = repository(work, ["--slow-if '*:8'"] * 2 + [""] * 3)
+    done = over_commits(work, commits)
+    assert done.code == OK and "the first commit that is better" in " ".join(done.out.split()), done
+    value = document(work)
+    assert value["direction"] == "better" and value["suspects"] == [commits[2]]
+
+
+def test_a_commit_from_which_launches_crash(work):
     commits = repository(work, ["", "", "--mode segv", "--mode segv"])
     crashed = over_commits(work, commits, metric="launches")
     assert crashed.code == OK and document(work)["suspects"] == [commits[2]], crashed
     refused = over_commits(work, commits, out="t")
     assert refused.code == FAILED and document(work, "t")["outcome"] == "not_measurable", refused
-    faster = over_commits(work, commits[:1] + commits[:1], out="u")
-    assert faster.code == USAGE and "same commit" in faster.err, faster
+    twice = over_commits(work, commits[:1] + commits[:1], out="u")
+    assert twice.code == USAGE and "same commit" in twice.err, twice
 
 
 def test_ends_that_do_not_differ(work):
