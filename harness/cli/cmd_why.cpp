@@ -1,8 +1,7 @@
 // stepgauge why GATE_FOLDER, stepgauge why BASE HEAD: what differs where a row is worse.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
+#include <unordered_map>
 
 #include "cli/commands.hpp"
 #include "cli/result_output.hpp"
@@ -81,10 +80,12 @@ Judged judged_comparison(const WhyCommand& options) {
   return out;
 }
 
-const CellResults* find(const ResultSet& results, const std::string& id) {
-  const auto found = std::find_if(results.cells.begin(), results.cells.end(),
-                                  [&](const CellResults& cell) { return cell.cell.id == id; });
-  return found == results.cells.end() ? nullptr : &*found;
+using Index = std::unordered_map<std::string, const CellResults*>;
+
+Index index_of(const ResultSet& results) {
+  Index out;
+  for (const auto& cell : results.cells) out.emplace(cell.cell.id, &cell);
+  return out;
 }
 
 /// The cells that the globs choose, by their ids in head.
@@ -98,18 +99,19 @@ std::vector<std::string> chosen_cells(const std::vector<std::string>& globs, con
 }
 
 void add_evidence(const Judged& judged, const verdict::WhyOptions& options, verdict::WhyEvidence& evidence) {
-  for (const auto& row : judged.rows) {
-    const auto* base = find(judged.base.set, row.base_cell);
-    const auto* head = find(judged.head.set, row.cell);
-    if (base != nullptr && head != nullptr && evidence.clocks.count(row.cell) == 0)
-      evidence.clocks[row.cell] = clock_lines(*base, *head);
-  }
-  for (const auto& row : verdict::rows_to_explain(judged.rows, options)) {
-    const auto* base = find(judged.base.set, row.base_cell);
-    const auto* head = find(judged.head.set, row.cell);
-    if (base != nullptr && head != nullptr && evidence.traces.count(row.cell) == 0)
-      evidence.traces[row.cell] = trace_evidence(judged.base, *base, judged.head, *head);
-  }
+  const auto base = index_of(judged.base.set), head = index_of(judged.head.set);
+  const auto for_cells = [&](const std::vector<verdict::JudgedRow>& rows, auto& known, const auto& make) {
+    for (const auto& row : rows) {
+      const auto in_base = base.find(row.base_cell), in_head = head.find(row.cell);
+      if (in_base != base.end() && in_head != head.end() && known.count(row.cell) == 0)
+        known[row.cell] = make(*in_base->second, *in_head->second);
+    }
+  };
+  for_cells(judged.rows, evidence.clocks, clock_lines);
+  for_cells(verdict::rows_to_explain(judged.rows, options), evidence.traces,
+            [&](const CellResults& in_base, const CellResults& in_head) {
+              return trace_evidence(judged.base, in_base, judged.head, in_head);
+            });
 }
 
 void why(const WhyCommand& options, Program& program) {

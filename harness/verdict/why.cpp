@@ -261,12 +261,12 @@ std::string WhyPattern::text() const {
 }
 
 std::vector<JudgedRow> rows_to_explain(const std::vector<JudgedRow>& rows, const WhyOptions& options) {
+  const std::set<std::string> cells(options.cells.begin(), options.cells.end());
   std::vector<JudgedRow> out;
   for (const auto& row : rows) {
     const bool wanted =
         row.verdict == Verdict::regressed || (options.undecided && row.verdict == Verdict::inconclusive);
-    const bool chosen =
-        options.cells.empty() || std::find(options.cells.begin(), options.cells.end(), row.cell) != options.cells.end();
+    const bool chosen = cells.empty() || cells.count(row.cell) != 0;
     if (row.blocking && wanted && chosen) out.push_back(row);
   }
   return out;
