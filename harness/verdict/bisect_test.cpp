@@ -85,6 +85,8 @@ void decide(const detail::GateSample& sample, const GateRow& row, const GatePoli
     out.answer = BisectAnswer::different;
   } else if (bound < limit) {
     out.answer = BisectAnswer::same;
+    if (paired.mean < -sample.theta)
+      out.reason = fmt::format("not {}: it changes the other way", to_string(out.direction));
   } else {
     out.reason = fmt::format("{} with {} pairs: neither shown to be {} nor to be the same at {}",
                              out.change ? detail::change_text(row, *out.change) : "a change beyond numbers", paired.n,

@@ -38,6 +38,7 @@ TEST(BisectTest, ClearCasesAndTheirDirection) {
   EXPECT_EQ(bisect_test(pairs_of("throughput", down), "throughput", {}, {}).direction, BisectDirection::better);
   EXPECT_EQ(answer(down), BisectAnswer::different);
   EXPECT_EQ(answer(down, BisectDirection::worse), BisectAnswer::same) << "better is not worse";
+  EXPECT_NE(bisect_test(pairs_of("throughput", down), "throughput", BisectDirection::worse, {}).reason, "");
 }
 
 TEST(BisectTest, HalfAThresholdAndNoiseAreUnknown) {
