@@ -67,6 +67,13 @@ def test_the_first_slow_commit_is_found(work):
     assert work.left_running() == []
 
 
+def test_a_build_of_several_commands_that_leaves_a_folder(work):
+    commits = repository(work, ["", "--slow-if '*:8'"])
+    done = work("bisect", "small.yaml", "--cell", CELL, "--metric", "throughput", "--repo", "repo", "--good", "HEAD~1", "--bad", "main",
+                "--build", "mkdir -p {out}/bin", "--build", "cp '{source}/worker.sh' {out}/bin/stepgauge-worker", "--quiet", "--out", "s")
+    assert done.code == OK and document(work)["suspects"] == [commits[1]], done
+
+
 def test_a_commit_that_does_not_build_is_stepped_over(work):
     commits = repository(work, ["", "", "broken", "--slow-if '*:8'", "--slow-if '*:8'"])
     done = over_commits(work, commits)
