@@ -19,6 +19,8 @@ void add_report(Program& program);
 void add_compare(Program& program);
 void add_gate(Program& program);
 void add_selftest(Program& program);
+void add_why(Program& program);
+void add_bisect(Program& program);
 void add_baseline(Program& program);
 void add_history(Program& program);
 void add_doctor(Program& program);

@@ -84,7 +84,7 @@ config::Suite varied_suite(const std::string& path, const config::NodePtr& varia
 
 }  // namespace
 
-std::vector<std::string> split_command(const std::string& text) {
+std::vector<std::string> split_command(const std::string& text, const char* option) {
   bool quoted = false;
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -95,7 +95,7 @@ std::vector<std::string> split_command(const std::string& text) {
       quote = text[i];
     }
   }
-  if (quoted) throw config::ConfigError("", 0, 0, fmt::format("--worker {}: the quote is not closed", text));
+  if (quoted) throw config::ConfigError("", 0, 0, fmt::format("{} {}: the quote is not closed", option, text));
   try {
     const boost::escaped_list_separator<char> rules("\\", " ", "\"'");
     const boost::tokenizer<boost::escaped_list_separator<char>> words(text, rules);
@@ -104,9 +104,9 @@ std::vector<std::string> split_command(const std::string& text) {
                  [](const std::string& word) { return !word.empty(); });
     if (!out.empty()) return out;
   } catch (const boost::escaped_list_error& error) {
-    throw config::ConfigError("", 0, 0, fmt::format("--worker \"{}\": {}", text, error.what()));
+    throw config::ConfigError("", 0, 0, fmt::format("{} \"{}\": {}", option, text, error.what()));
   }
-  throw config::ConfigError("", 0, 0, "--worker: the command is empty");
+  throw config::ConfigError("", 0, 0, fmt::format("{}: the command is empty", option));
 }
 
 std::filesystem::path built_in_worker(const std::string& program_name) {

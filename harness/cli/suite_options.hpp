@@ -49,8 +49,8 @@ Plan make_plan(const SuiteOptions& options, const std::string& program_name, con
                const std::vector<std::string>& at = {});
 
 /// argv of `--worker "CMD ARGS"`: words apart by spaces, quotes as a shell has them, nothing expanded. Throws
-/// ConfigError.
-std::vector<std::string> split_command(const std::string& text);
+/// ConfigError, which names the option.
+std::vector<std::string> split_command(const std::string& text, const char* option = "--worker");
 
 /// Path of the worker that was built beside this program.
 std::filesystem::path built_in_worker(const std::string& program_name);
