@@ -80,7 +80,8 @@ def alarm_words(row: dict, alarm: dict, times: list, nights: dict[str, int]) -> 
         interval = f" [{ends[0].removesuffix(' %')}, {ends[1]}]"
     marks = [word for word in ("single", "small", "over", "machine", "blocks") if alarm[word]]
     marks = [{"machine": "the machine", "single": "one night alone"}.get(mark, mark) for mark in marks]
-    return (f"{alarm['kind']}: {change_text(row, alarm['size'])}{interval} from {day(times[nights[alarm['change_night']]])}, "
+    change, raised = (times[nights[alarm[key]]] for key in ("change_night", "night"))
+    return (f"{alarm['kind']}: {change_text(row, alarm['size'])}{interval} from {day(change)} (◇ seen {day(raised)}), "
             f"commits {short_commit(alarm['last_good'])}..{short_commit(alarm['first_bad'])}"
             + (f"; {', '.join(marks)}" if marks else ""))
 

@@ -220,13 +220,13 @@ def legend(figure, page: list[nights.Series]) -> None:
                 for colour, label in ((look.VERMILION, "A: blocks"), (look.ORANGE, "A: worse, does not block"),
                                       (look.BLUE, "A: better")) if colour in seen]
     if seen:
-        handles.append(Patch(color=look.GREY, alpha=0.3, label="A: commits between; diamond: the night that alarmed"))
+        handles.append(Patch(color=look.GREY, alpha=0.3, label="A: commits between"))
     handles += [Line2D([], [], color=colour, linestyle=dashes, label=label) for kind, colour, dashes, label in (
         ("machine", look.BLACK, ":", "C: the control build changed"), ("acknowledged", look.GREEN, "--", "K: acknowledged"),
         ("pin", look.PURPLE, "-.", "P: pin")) if kind in kinds]
     if any(gaps(series) for series in page):
         handles.append(Patch(facecolor="white", edgecolor="#BDBDBD", hatch="////", label="no value"))
-    figure.legend(handles=handles, loc="outside lower left", ncols=4, handlelength=2.2)
+    figure.legend(handles=handles, loc="outside lower left", ncols=3, handlelength=2.2)
 
 
 def heading(history: documents.History, number: int, count: int) -> str:

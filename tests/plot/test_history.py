@@ -39,7 +39,7 @@ def eventful(plot):
 def test_everything_that_happened_is_told(eventful):
     plot, words = eventful
     for part in (f"history of suite {SUITE} on {MACHINE}", "57 nights, 2026-01-01 to 2026-03-01", "2 series: 1 alarm", "throughput (tokens/s)",
-                 "throughput: alarm", "−4 % [−4.5, −3.5 %] from 10 Feb 2026", "commits 000000270000..000000280000", "blocks",
+                 "throughput: alarm", "−4 % [−4.5, −3.5 %] from 10 Feb 2026 (◇ seen 12 Feb 2026)", "commits 000000270000..000000280000", "blocks",
                  "C1 control build, sustained: −3 %", "the machine", "acknowledged from 21 Jan 2026 on, by ada: new $loader$, #12",
                  "P1 pin v1.0, 4 Jan 2026", "P2 pin v1.1, 9 Jan 2026; since then −5 % (crept)", "throughput: vanished",
                  "no value for 5 nights: 2 crashed", "control build", "no value", "tolerance"):
