@@ -3,6 +3,7 @@
 import argparse
 import importlib.util
 import pathlib
+import re
 import sys
 
 import documents
@@ -94,7 +95,8 @@ def plot_histories(path: pathlib.Path, value: dict, options: argparse.Namespace,
     if not found:
         return fail(NOTHING, f"{path}: no series, nothing to plot")
     for history in found:
-        name = "history" if len(found) == 1 else f"history-{history.trend['suite']}-{history.trend['machine']}"
+        whole = f"history-{history.trend['suite']}-{history.trend['machine']}"
+        name = "history" if len(found) == 1 else re.sub(r"[^A-Za-z0-9._-]+", "_", whole)
         write(trends.draw(history), folder, name)
         if left := trends.left_out(history):
             print(f"{name}: {left}")

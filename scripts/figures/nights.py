@@ -49,9 +49,9 @@ def night_value(launches: list[float], scale: str) -> float:
     return math.exp(statistics.fmean(map(math.log, launches))) if min(launches) > 0 else math.nan
 
 
-def launches_of(run: dict | None, cell: str, metric: str) -> list[float]:
-    cells = [] if run is None else run["cells"]
-    return next((found["metrics"].get(metric, {}).get("values", []) for found in cells if found["id"] == cell), [])
+def by_cell(run: dict | None) -> dict[str, dict]:
+    """The metrics of each cell of a run; None: there was none."""
+    return {cell["id"]: cell["metrics"] for cell in run["cells"]} if run is not None else {}
 
 
 def change_text(row: dict, value: float | None) -> str:
@@ -118,14 +118,13 @@ def events_of(row: dict, history: documents.History, times: list, nights: dict[s
     return sorted(out, key=lambda event: event.night)
 
 
-def series_of(history: documents.History) -> list[Series]:
-    """In the trend's order."""
-    order = [night["run"] for night in history.trend["nights"]]
-    nights = {run: place for place, run in enumerate(order)}
+def series_of(history: documents.History, rows: list[dict]) -> list[Series]:
+    """The series of these rows of the trend, in their order."""
+    nights = {night["run"]: place for place, night in enumerate(history.trend["nights"])}
     times = [datetime.datetime.fromisoformat(night["created_at"].replace("Z", "+00:00")) for night in history.trend["nights"]]
+    runs = [[by_cell(line[build] if build in line else None) for line in history.nights] for build in ("tip", "reference")]
     out = []
-    for row in history.trend["rows"]:
-        pick = [(line["tip"], line.get("reference")) for line in history.nights]
-        tip, control = ([launches_of(run, row["cell"], row["metric"]) for run in runs] for runs in zip(*pick))
+    for row in rows:
+        tip, control = ([cells.get(row["cell"], {}).get(row["metric"], {}).get("values", []) for cells in build] for build in runs)
         out.append(Series(row, times, tip, control, events_of(row, history, times, nights)))
     return out

@@ -239,8 +239,7 @@ def heading(history: documents.History, number: int, count: int) -> str:
         + ", ".join(f"{counts[key]} {'new' if key == 'fresh' else key}" for key in shown), 120)
 
 
-def urgency(series: nights.Series) -> tuple:
-    row = series.row
+def urgency(row: dict) -> tuple:
     return (not any(alarm["blocks"] for alarm in row["alarms"]), list(STATES).index(row["state"]), not row["crept"], not row["blocking"])
 
 
@@ -268,6 +267,6 @@ def left_out(history: documents.History) -> str:
 
 def draw(history: documents.History) -> list:
     """No figure when the trend has no series."""
-    chosen = sorted(nights.series_of(history), key=urgency)[:MOST_SERIES]
+    chosen = nights.series_of(history, sorted(history.trend["rows"], key=urgency)[:MOST_SERIES])
     pages = [chosen[i:i + MOST_PANELS] for i in range(0, len(chosen), MOST_PANELS)]
     return [draw_page(history, page, number, len(pages)) for number, page in enumerate(pages, 1)]

@@ -1,4 +1,4 @@
-"""Plants the errors of mutants.py one by one, each in a copy of its source file, and expects the named test to fail.
+"""Plants the errors of mutants_*.py one by one, each in a copy of its source file, and expects the named test to fail.
 
 Compiles the copy with the build's own command (a quick one: -O0, no cache), links the test program anew with that object before
 the libraries, and runs it. The build itself is not touched. Exit codes: 0 every planted error was found, 1 one was not: a test is
@@ -18,8 +18,11 @@ import sys
 import tempfile
 import time
 
-from mutants import MUTANTS, Mutant
+import mutants_statistics
+import mutants_verdict
+from mutant import Mutant
 
+MUTANTS = mutants_statistics.MUTANTS + mutants_verdict.MUTANTS
 FOUND, SURVIVED, BROKEN = 0, 1, 2
 LIMIT_S = 60  # of one test program: one that hangs has noticed
 
@@ -92,7 +95,7 @@ def planted(mutant: Mutant, source: pathlib.Path, folder: pathlib.Path) -> pathl
     text = (source / mutant.file).read_text()
     if (count := text.count(mutant.old)) != 1:
         raise Broken(f"{mutant.file}: the text of mutant \"{mutant.name}\" stands there {count} times, not once; "
-                     f"mend it in tests/mutation/mutants.py:\n  {mutant.old}")
+                     f"mend it in tests/mutation:\n  {mutant.old}")
     out = folder / pathlib.Path(mutant.file).relative_to("harness")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text.replace(mutant.old, mutant.new))

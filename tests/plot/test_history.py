@@ -39,7 +39,8 @@ def eventful(plot):
 def test_everything_that_happened_is_told(eventful):
     plot, words = eventful
     for part in (f"history of suite {SUITE} on {MACHINE}", "57 nights, 2026-01-01 to 2026-03-01", "2 series: 1 alarm", "throughput (tokens/s)",
-                 "throughput: alarm", "−4 % [−4.5, −3.5 %] from 10 Feb 2026 (◇ seen 12 Feb 2026)", "commits 000000270000..000000280000", "blocks",
+                 "throughput: alarm", "−4 % [−4.5, −3.5 %] from 10 Feb 2026 (◇ seen 12 Feb 2026)", "commits 000000270000..000000280000",
+                 "blocks",
                  "C1 control build, sustained: −3 %", "the machine", "acknowledged from 21 Jan 2026 on, by ada: new $loader$, #12",
                  "P1 pin v1.0, 4 Jan 2026", "P2 pin v1.1, 9 Jan 2026; since then −5 % (crept)", "throughput: vanished",
                  "no value for 5 nights: 2 crashed", "control build", "no value", "tolerance"):
@@ -61,12 +62,27 @@ def test_the_series_that_need_a_person_come_first(plot):
 
 
 def test_a_long_history_says_what_it_leaves_out(plot):
-    cells = {f"c{index}/x-{index:08x}": (lambda day: 100.0) for index in range(50)}
-    nights = Nights(3).fill(cells)
-    for cell in cells:
-        nights.row(cell, state="shown")
-    done = draw(plot, nights)
-    assert done.returncode == OK and "2 series that need nobody are not drawn" in done.stdout, done
+    import documents
+    import trends
+    nights = Nights(2)
+    for index in range(trends.MOST_SERIES + 2):
+        nights.row(f"c{index}/x-{index:08x}", state="shown")
+    history = documents.History(nights.trend, plot.path, [], [], [])
+    assert trends.left_out(history).startswith("2 series that need nobody are not drawn")
+    history.trend["rows"].pop()
+    history.trend["rows"].pop()
+    assert trends.left_out(history) == ""
+
+
+def test_names_in_a_document_choose_no_path(plot):
+    nights = Nights(12).fill({A: step})
+    nights.row(A)
+    nights.write(plot.path)
+    trend = nights.trend | {"suite": "../../out"}
+    (plot.path / "trend.json").write_text(json.dumps({"histories": [trend, trend], "exit_code": 1}))
+    done = plot("trend.json", "--history", plot.path / "history" / MACHINE / f"{SUITE}.jsonl", "--out", "deep/out")
+    assert done.returncode == OK, done
+    assert all((plot.path / line).parent == plot.path / "deep/out" for line in done.stdout.split()), done
 
 
 def test_tip_against_the_control_build(plot):
@@ -79,7 +95,7 @@ def test_tip_against_the_control_build(plot):
     import nights as series
     import trends
     history = documents.history_of(nights.trend, plot.path / "history")
-    (one,) = series.series_of(history)
+    (one,) = series.series_of(history, nights.rows)
     ((begin, end, level),) = trends.levels(one)
     assert (begin, end) == (0, 60) and level == pytest.approx(1 / 0.97, rel=0.01), "the machine is taken for the program"
     assert trends.expected(one, level)[45] == pytest.approx(90.0, rel=0.02)
@@ -92,7 +108,7 @@ def test_gaps_are_within_the_series_and_at_its_end(plot):
     nights = Nights(30, skip=(10, 11)).fill({A: lambda day: None if 5 <= day <= 6 or day > 26 else 100.0})
     nights.row(A)
     nights.write(plot.path)
-    (one,) = series.series_of(documents.history_of(nights.trend, plot.path / "history"))
+    (one,) = series.series_of(documents.history_of(nights.trend, plot.path / "history"), nights.rows)
     assert [(begin.day - 1, end.day - 1) for begin, end in trends.gaps(one)] == [(4, 7), (9, 12), (26, 29)]
 
 
@@ -111,7 +127,7 @@ def test_a_wild_night_does_not_press_the_others_into_one_line(plot):
     import documents
     import nights as series
     import trends
-    (one,) = series.series_of(documents.history_of(nights.trend, plot.path / "history"))
+    (one,) = series.series_of(documents.history_of(nights.trend, plot.path / "history"), nights.rows)
     low, high = trends.limits(one.values(one.tip), [98.0, 102.0])
     assert 90 < low < 98 and 102 < high < 110
 
