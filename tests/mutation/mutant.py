@@ -15,4 +15,3 @@ class Mutant:
     loses: str  # what a user would lose if nobody noticed
     everyday: bool = False           # planted by every run of ctest; the others with --all
     compile: tuple[str, ...] = ()    # default: the file itself
-    only: str = "*"                  # gtest filter, where the program is slow

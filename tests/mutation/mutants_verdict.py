@@ -79,7 +79,7 @@ CODES = (
     Mutant("exit codes: inconclusive is 3", CONTRACT + "status.hpp", "inconclusive = 4,", "inconclusive = 6,", "test_status",
            "what CI and scripts read", everyday=True, compile=("tests/contract/status_test.cpp",)),
     Mutant("statuses: a crash is out of memory", CONTRACT + "status.cpp", '{Status::crashed, "crashed"},', '{Status::crashed, "oom"},',
-           "test_catalogues", "what a launch died of"),
+           "test_status", "what a launch died of"),
 )
 
 COMPARE = (
@@ -158,9 +158,6 @@ MORE_GATE = (
            "Verdict::regressed", "test_verdict_gate", "false blocks by two accidents"),
     Mutant("gate: failures of the screen confirm themselves", VERDICT + "gate.cpp", "auto count = detail::failures(cell, GateStage::confirm);",
            "auto count = detail::failures(cell, GateStage::screen);", "test_verdict_gate", "false blocks by accidents in the screen"),
-    Mutant("gate: a cell that gave up is confirmed", VERDICT + "gate.cpp", "detail::gave_up_reason(cell, policy).empty();", "true;",
-           "test_verdict_gate",
-           "minutes"),
     Mutant("gate: missing is green", VERDICT + "gate.cpp", "if (counts.missing > 0) return ExitCode::not_comparable;", "", "test_verdict_gate",
            "a cell that vanished would not be noticed"),
     Mutant("gate: the exit code of invalid", VERDICT + "gate.cpp", "if (counts.invalid > 0) return ExitCode::measurement_failed;", "",
