@@ -122,7 +122,7 @@ SUMMARIES = (
 MORE = (
     Mutant("welch: an interval with one tail", STATS + "welch.cpp", "0.5 * (1.0 + level)", "level", "test_stats_welch",
            "a 95 % interval that holds the truth 90 times in a hundred"),
-    Mutant("mde: an effect within the margin can be found", STATS + "mde.cpp", "if (effect <= plan.theta) return std::nullopt;", "",
+    Mutant("mde: an effect within the margin can be found", STATS + "mde.cpp", "if (effect <= plan.margin) return std::nullopt;", "",
            "test_stats_mde", "plans that promise what no number of launches shows"),
     Mutant("fewest: one too many", STATS + "detail/fewest.hpp", "while (found - too_few > 1)", "while (found - too_few > 2)", "test_stats_mde",
            "launches", compile=(STATS + "mde.cpp",)),
