@@ -144,8 +144,8 @@ def draw_values(axis, series: nights.Series) -> list[float]:
     if not all(map(math.isnan, control)):
         axis.plot(*broken(series.times, control, step), color=look.SKY, linestyle="--", marker="s", markersize=1.8, linewidth=0.8,
                   zorder=1)
-    for time, launches in zip(series.times, series.tip):
-        axis.plot([time] * len(launches), launches, ".", color="#9EC9E2", markersize=2.0, zorder=1)
+    launches = [(time, value) for time, night in zip(series.times, series.tip) for value in night]
+    axis.plot([time for time, _ in launches], [value for _, value in launches], ".", color="#9EC9E2", markersize=2.0, zorder=1)
     axis.plot(*broken(series.times, tip, step), color=look.BLUE, marker="o", markersize=2.2, linewidth=0.7, zorder=2)
     return tip + control
 
@@ -259,14 +259,22 @@ def draw_page(history: documents.History, page: list[nights.Series], number: int
     return figure
 
 
+def by_urgency(history: documents.History) -> list[dict]:
+    return sorted(history.trend["rows"], key=urgency)
+
+
 def left_out(history: documents.History) -> str:
     """What is not drawn of a long history; empty: all is."""
-    count = len(history.trend["rows"]) - MOST_SERIES
-    return f"{count} series that need nobody are not drawn; choose with `history show --only`" if count > 0 else ""
+    rest = by_urgency(history)[MOST_SERIES:]
+    if not rest:
+        return ""
+    alarms = sum(row["state"] == "alarm" for row in rest)
+    return (f"{len(rest)} of {len(history.trend['rows'])} series are not drawn, {alarms or 'none'} of them in alarm; "
+            "choose with `history show --only`")
 
 
 def draw(history: documents.History) -> list:
     """No figure when the trend has no series."""
-    chosen = nights.series_of(history, sorted(history.trend["rows"], key=urgency)[:MOST_SERIES])
+    chosen = nights.series_of(history, by_urgency(history)[:MOST_SERIES])
     pages = [chosen[i:i + MOST_PANELS] for i in range(0, len(chosen), MOST_PANELS)]
     return [draw_page(history, page, number, len(pages)) for number, page in enumerate(pages, 1)]

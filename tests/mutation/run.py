@@ -38,15 +38,16 @@ class Build:
     folder: pathlib.Path
     commands: dict[pathlib.Path, list[str]]  # to compile each file
     links: dict[str, list[str]]              # of each test program
+    ninja: str
 
-    def __init__(self, source: pathlib.Path, folder: pathlib.Path, programs: set[str]):
-        self.source, self.folder = source, folder
+    def __init__(self, source: pathlib.Path, folder: pathlib.Path, programs: set[str], ninja: str = "ninja"):
+        self.source, self.folder, self.ninja = source, folder, ninja
         entries = json.loads((folder / "compile_commands.json").read_text())
         self.commands = {pathlib.Path(entry["file"]): shlex.split(entry["command"]) for entry in entries}
         self.links = {program: self.link_of(program) for program in sorted(programs)}
 
     def link_of(self, program: str) -> list[str]:
-        done = subprocess.run(["ninja", "-C", str(self.folder), "-t", "commands", "-s", f"bin/{program}"], capture_output=True, text=True)
+        done = subprocess.run([self.ninja, "-C", str(self.folder), "-t", "commands", "-s", f"bin/{program}"], capture_output=True, text=True)
         words = shlex.split(done.stdout.strip().splitlines()[-1]) if done.returncode == 0 and done.stdout.strip() else []
         words = [word for word in words if word not in (":", "&&")]
         if "-o" not in words or not (self.folder / "bin" / program).is_file():
@@ -158,6 +159,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--source", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
     parser.add_argument("--build", type=pathlib.Path, help="default: SOURCE/build")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--ninja", default="ninja", help="the program that the build was made with")
     parser.add_argument("--all", action="store_true", help="every mutant (default: the everyday ones)")
     parser.add_argument("--only", metavar="GLOB", help="mutants of this name")
     parser.add_argument("--list", action="store_true", help="what is planted, and what a user would lose")
@@ -190,7 +192,8 @@ def main(arguments: list[str]) -> int:
             for mutant in mutants:
                 print(f"{mutant.name} ({mutant.file}, {mutant.test}): {mutant.loses}")
             return FOUND
-        build = Build(options.source, options.build or options.source / "build", {mutant.test for mutant in mutants})
+        build = Build(options.source, options.build or options.source / "build", {mutant.test for mutant in mutants},
+                      options.ninja)
         check_without_mutants(mutants, build)
         return run(mutants, build, options.jobs)
     except (Broken, OSError) as error:

@@ -68,7 +68,7 @@ def test_a_long_history_says_what_it_leaves_out(plot):
     for index in range(trends.MOST_SERIES + 2):
         nights.row(f"c{index}/x-{index:08x}", state="shown")
     history = documents.History(nights.trend, plot.path, [], [], [])
-    assert trends.left_out(history).startswith("2 series that need nobody are not drawn")
+    assert trends.left_out(history).startswith("2 of 50 series are not drawn, none of them in alarm")
     history.trend["rows"].pop()
     history.trend["rows"].pop()
     assert trends.left_out(history) == ""
