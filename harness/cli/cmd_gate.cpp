@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <unordered_map>
 
 #include "cli/commands.hpp"
 #include "cli/gate_arm.hpp"
@@ -129,15 +130,15 @@ DurationGuess guess_of(const GateFolder& folder, const machine::Machine& machine
 
 std::vector<verdict::FieldDifference> software_of(const GateFolder& folder) {
   const auto base = folder.arm(false).results(), head = folder.arm(true).results();
-  const auto find = [](const ResultSet& results, const std::string& id) -> const CellResults* {
-    for (const auto& cell : results.cells) {
-      if (cell.cell.id == id) return &cell;
-    }
-    return nullptr;
+  const auto by_id = [](const ResultSet& results) {
+    std::unordered_map<std::string, const CellResults*> out;
+    for (const auto& cell : results.cells) out.emplace(cell.cell.id, &cell);
+    return out;
   };
+  const auto bases = by_id(base), heads = by_id(head);
   std::vector<std::pair<const CellResults*, const CellResults*>> matched;
   for (const auto& match : folder.setup().cells) {
-    if (match.unmatched.empty()) matched.emplace_back(find(base, match.base), find(head, match.head));
+    if (match.unmatched.empty()) matched.emplace_back(bases.at(match.base), heads.at(match.head));
   }
   return verdict::software_differences(base, head, matched);
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "contract/optional_json.hpp"
 #include "machine/host.hpp"
 #include "machine/nvml.hpp"
 
@@ -37,11 +38,6 @@ std::optional<int> device_of_entry(std::string_view entry, const std::vector<std
       std::find_if(uuids.begin(), uuids.end(), [&](const std::string& uuid) { return uuid.starts_with(entry); });
   if (found == uuids.end()) return std::nullopt;
   return static_cast<int>(found - uuids.begin());
-}
-
-template <typename Value>
-Json json_of(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 Json gpu_json(const Gpu& gpu) {

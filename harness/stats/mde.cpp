@@ -13,12 +13,12 @@ namespace {
 void require_plan(const TestPlan& plan) {
   detail::require(plan.alpha > 0.0 && plan.alpha < 1.0, "alpha must be within (0, 1)");
   detail::require(plan.power > plan.alpha && plan.power < 1.0, "power must be within (alpha, 1)");
-  detail::require(std::isfinite(plan.theta), "theta must be finite");
+  detail::require(std::isfinite(plan.margin), "the margin must be finite");
 }
 
 double detectable(double standard_error, double df, const TestPlan& plan) {
   const double sum = detail::student_t_quantile(1.0 - plan.alpha, df) + detail::student_t_quantile(plan.power, df);
-  return plan.theta + sum * standard_error;
+  return plan.margin + sum * standard_error;
 }
 
 }  // namespace
@@ -30,12 +30,12 @@ std::optional<double> minimum_detectable_effect(const Arm& base, const Arm& head
   }
   if (base.n < 2 || head.n < 2) return std::nullopt;
   const auto error = detail::welch_error(base.sd * base.sd, base.n, head.sd * head.sd, head.n);
-  return error ? detectable(error->standard_error, error->df, plan) : plan.theta;
+  return error ? detectable(error->standard_error, error->df, plan) : plan.margin;
 }
 
 std::optional<double> minimum_detectable_effect(const TwoSample& sample, const TestPlan& plan) {
   require_plan(plan);
-  if (sample.exact) return plan.theta;
+  if (sample.exact) return plan.margin;
   if (!sample.standard_error || !sample.df) return std::nullopt;
   return detectable(*sample.standard_error, *sample.df, plan);
 }
@@ -47,7 +47,7 @@ std::optional<std::size_t> launches_needed(double sd, double effect, const TestP
     return mde && *mde <= effect;
   };
   require_plan(plan);
-  if (effect <= plan.theta) return std::nullopt;
+  if (effect <= plan.margin) return std::nullopt;
   return detail::fewest(cap, seen_with);
 }
 

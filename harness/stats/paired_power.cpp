@@ -15,7 +15,7 @@ namespace {
 // Beyond it the normal part of the noncentral t moves nothing, and the series of Boost needs very many terms.
 constexpr double large_noncentrality = 1e4;
 
-void require_plan(double sd, const PairedPlan& plan) {
+void require_plan(double sd, const TestPlan& plan) {
   detail::require(std::isfinite(sd) && sd >= 0.0, "a standard deviation must be finite and not negative");
   detail::require(plan.alpha > 0.0 && plan.alpha < 0.5, "alpha must be within (0, 0.5)");
   detail::require(plan.power > plan.alpha && plan.power < 1.0, "power must be within (alpha, 1)");
@@ -34,7 +34,7 @@ double noncentral_t_upper_tail(double critical, double df, double noncentrality)
 
 }  // namespace
 
-double paired_mde(double sd, std::size_t n, const PairedPlan& plan) {
+double paired_mde(double sd, std::size_t n, const TestPlan& plan) {
   require_plan(sd, plan);
   detail::require(n >= 2, "a paired test has at least two pairs");
   const auto df = static_cast<double>(n - 1);
@@ -42,7 +42,7 @@ double paired_mde(double sd, std::size_t n, const PairedPlan& plan) {
   return plan.margin + sum * sd / std::sqrt(static_cast<double>(n));
 }
 
-double paired_power(double effect, double sd, std::size_t n, const PairedPlan& plan) {
+double paired_power(double effect, double sd, std::size_t n, const TestPlan& plan) {
   require_plan(sd, plan);
   detail::require(std::isfinite(effect), "the effect must be finite");
   detail::require(n >= 2, "a paired test has at least two pairs");
@@ -53,7 +53,7 @@ double paired_power(double effect, double sd, std::size_t n, const PairedPlan& p
   return noncentral_t_upper_tail(critical, df, above / sd * std::sqrt(static_cast<double>(n)));
 }
 
-std::optional<std::size_t> pairs_needed(double effect, double sd, const PairedPlan& plan, std::size_t cap) {
+std::optional<std::size_t> pairs_needed(double effect, double sd, const TestPlan& plan, std::size_t cap) {
   require_plan(sd, plan);
   detail::require(std::isfinite(effect), "the effect must be finite");
   if (effect <= plan.margin) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "contract/optional_json.hpp"
 #include "trace/detail/host_side.hpp"
 #include "trace/detail/idle_gaps.hpp"
 #include "trace/detail/traced_work.hpp"
@@ -182,10 +183,6 @@ std::vector<std::string> notes_on(const LaunchTraces& traces, const std::vector<
   return out;
 }
 
-Json optional_json(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json json_of(const RankView& rank) {
   Json out{{"rank", rank.rank},
            {"world_size", rank.world_size},
@@ -283,7 +280,7 @@ Json to_json(const Breakdown& breakdown, std::size_t steps) {
           {"idle_ratio", ratio(breakdown.idle_ratio())},
           {"exposed_communication_ratio", ratio(breakdown.exposed_comm_ratio())},
           {"exposed_copy_ratio", ratio(breakdown.exposed_copy_ratio())},
-          {"overlap_ratio", optional_json(breakdown.overlap_ratio())},
+          {"overlap_ratio", stepgauge::json_of(breakdown.overlap_ratio())},
           {"stall_ratio_article", ratio(breakdown.stall_article())},
           {"kernels", per_step(breakdown.kernels)},
           {"copies", per_step(breakdown.copies)},

@@ -1,15 +1,12 @@
+#include "contract/optional_json.hpp"
 #include "verdict/trend.hpp"
 
 namespace stepgauge::verdict {
 namespace {
 
-Json json_of(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json night_json(const TrendNight& night) {
   Json out{{"run", night.run}, {"created_at", night.created_at}, {"commit", night.commit}};
-  out["reference_commit"] = night.reference_commit ? Json(*night.reference_commit) : Json(nullptr);
+  out["reference_commit"] = json_of(night.reference_commit);
   return out;
 }
 

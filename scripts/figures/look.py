@@ -35,6 +35,23 @@ def short_name(cell_id: str, width: int = 36) -> str:
     return "\n".join(piece for whole in [*lines, line] for piece in textwrap.wrap(whole, width) or [""])
 
 
+def shorten_middle(text: str, width: int, keep: int = 9) -> str:
+    """As the tables shorten: the middle gives way, the last `keep` columns (the hash of a cell's id) stay."""
+    if len(text) <= width:
+        return text
+    if width < keep + 3:
+        return text[len(text) - width:]
+    room = width - 2
+    tail = min(room - 1, max(keep, room // 2))
+    return text[:room - tail] + ".." + text[len(text) - tail:]
+
+
+def one_line(text: str, width: int) -> str:
+    """Text from outside on one line: nothing in it is mathematics, and nothing is a control character."""
+    seen = "".join(letter if letter.isprintable() else " " for letter in text)
+    return shorten_middle(" ".join(seen.split()), width).replace("$", r"\$")
+
+
 def plain(text: str, width: int) -> str:
     """Text as it is: no mathematics in it, wrapped."""
     return textwrap.fill(" ".join(text.split()), width).replace("$", r"\$")

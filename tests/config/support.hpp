@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "../support/temporary_folder.hpp"
 #include "config/suite.hpp"
 
 namespace stepgauge::config {
@@ -66,28 +67,7 @@ inline void expect_json_error(const std::string& text, const std::string& at,
   expect_parts(error_of([&] { json_suite(text); }), "t.json:" + at + ": ", parts);
 }
 
-/// An empty folder that is gone after the test.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "stepgauge-config-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::filesystem::path write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return path_ / name;
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using Folder = test::TemporaryFolder;
 
 inline const std::string one_cell = "defaults: {device: cpu, workload: resnet18}\n";
 

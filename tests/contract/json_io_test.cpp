@@ -8,20 +8,14 @@
 #include <filesystem>
 #include <limits>
 
+#include "../support/temporary_folder.hpp"
+
 namespace stepgauge {
 namespace {
 
 using testing::HasSubstr;
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "stepgauge-json-XXXXXX";
-    path = ::mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
+using test::TemporaryFolder;
 
 std::string error_of(const std::function<void()>& action) {
   try {
@@ -65,22 +59,22 @@ TEST(JsonIo, InvalidUtf8BecomesAValidFile) {
 
 TEST(JsonIo, WhatIsNoRegularFileIsRefusedWithoutBlocking) {
   const TemporaryFolder folder;
-  EXPECT_THAT(error_of([&] { read_text_file(folder.path); }), HasSubstr("expected a regular file, found a folder"));
-  const auto fifo = folder.path / "fifo";
+  EXPECT_THAT(error_of([&] { read_text_file(folder.path()); }), HasSubstr("expected a regular file, found a folder"));
+  const auto fifo = folder.path() / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_THAT(error_of([&] { read_text_file(fifo); }), HasSubstr("special file"));
-  EXPECT_THAT(error_of([&] { read_text_file(folder.path / "nothing"); }), HasSubstr("No such file"));
+  EXPECT_THAT(error_of([&] { read_text_file(folder.path() / "nothing"); }), HasSubstr("No such file"));
 }
 
 TEST(JsonIo, WritingReplacesWholeFilesOnly) {
   const TemporaryFolder folder;
-  const auto file = folder.path / "a.json";
+  const auto file = folder.path() / "a.json";
   write_text_file(file, "old");
   write_text_file(file, "new");
   EXPECT_EQ(read_text_file(file), "new");
   EXPECT_THAT(error_of([&] { read_text_file(file, 2); }), HasSubstr("3 bytes, at most 2 are read"));
-  EXPECT_THROW(write_text_file(folder.path / "missing" / "a.json", "x"), std::system_error);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1) << "temporary files stay behind";
+  EXPECT_THROW(write_text_file(folder.path() / "missing" / "a.json", "x"), std::system_error);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "temporary files stay behind";
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Trace files out: what a viewer or any other parser could not read is a trace lost.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <zlib.h>
 
@@ -9,6 +8,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "../support/temporary_folder.hpp"
 #include "contract/trace_file.hpp"
 
 namespace stepgauge {
@@ -21,12 +21,6 @@ const Json head{{"schemaVersion", 1}, {"stepgauge", {{"trace_version", 1}}}};
 
 class TraceFile : public testing::Test {
  protected:
-  TraceFile() {
-    std::string pattern = fs::temp_directory_path() / "stepgauge-trace-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~TraceFile() override { fs::remove_all(folder_); }
-
   std::string path() const { return folder_ / "rank0.trace.json.gz"; }
   std::string text() const {
     const auto file = ::gzopen(path().c_str(), "rb");
@@ -40,7 +34,8 @@ class TraceFile : public testing::Test {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
 
-  fs::path folder_;
+  test::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 TEST_F(TraceFile, KeepsEveryDigitOfTheTime) {

@@ -1,6 +1,5 @@
 #pragma once
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,30 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "../support/temporary_folder.hpp"
 #include "launch/launcher.hpp"
 #include "launch/process_tree.hpp"
 
 namespace stepgauge::launch::test {
 
-/// A folder of its own, removed at the end.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "stepgauge-launch-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    path_ = name;
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using TempFolder = stepgauge::test::TemporaryFolder;
 
 inline std::string stub_path() {
   const char* folder = std::getenv("STEPGAUGE_BIN_DIR");

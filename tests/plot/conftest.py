@@ -4,8 +4,10 @@ import json
 import os
 import pathlib
 import random
+import struct
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
@@ -39,6 +41,19 @@ def phase(name: str, allocated: float, peak: float, reserved: float) -> dict:
 
 PHASES = [phase("zero_grad", 4000, 4200, 30000), phase("forward", 21000, 22500, 30000),
           phase("backward", 6000, 24800, 30000), phase("optimizer", 4100, 7000, 30000)]
+
+
+def words_of(path) -> str:
+    """The text of an SVG, which is well-formed XML."""
+    return " ".join("".join(item.itertext()).strip() for item in ElementTree.parse(path).iter()
+                    if item.tag.endswith("}text"))
+
+
+def assert_png(path) -> None:
+    head = path.read_bytes()[:24]
+    assert head.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", head[16:])
+    assert 400 < width < 4000 and 200 < height < 6000, (width, height)
 
 
 class Plot:

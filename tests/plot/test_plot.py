@@ -1,25 +1,10 @@
 """scripts/plot from outside: files, what stands in them, and input that has nothing to show."""
 
 import os
-import struct
-import xml.etree.ElementTree as ElementTree
 
-from conftest import NOTHING, OK, PHASES, USAGE, launch, rank
+from conftest import NOTHING, OK, PHASES, USAGE, assert_png, launch, rank, words_of
 
 A, B, C = "resnet50.b256/eager/bf16/cuda.ddp2-0a0b0c0d", "llama.1.1b.b8/eager/bf16/cuda.ddp2-11223344", "gpt.b1/x-99"
-
-
-def words_of(path) -> str:
-    """The text of an SVG, which is well-formed XML."""
-    return " ".join("".join(item.itertext()).strip() for item in ElementTree.parse(path).iter()
-                    if item.tag.endswith("}text"))
-
-
-def assert_png(path) -> None:
-    head = path.read_bytes()[:24]
-    assert head.startswith(b"\x89PNG")
-    width, height = struct.unpack(">II", head[16:])
-    assert 400 < width < 4000 and 200 < height < 6000, (width, height)
 
 
 def full_run(plot):

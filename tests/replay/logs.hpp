@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../support/temporary_folder.hpp"
 #include "contract/json_io.hpp"
 #include "replay/reader.hpp"
 #include "replay/view.hpp"
@@ -17,24 +18,10 @@ namespace stepgauge::replay::test {
 
 inline constexpr std::int64_t ms = 1'000'000;
 
-/// A folder that goes with the test.
-class Folder {
+/// A folder of logs that goes with the test.
+class Folder : public stepgauge::test::TemporaryFolder {
  public:
-  Folder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "stepgauge-replay-XXXXXX";
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return path_ / name;
-  }
-  std::string path() const { return path_; }
-  CollectiveLog read() const { return read_logs({path_}); }
-
- private:
-  std::filesystem::path path_;
+  CollectiveLog read() const { return read_logs({path()}); }
 };
 
 inline std::string data(const std::string& name) {

@@ -12,12 +12,12 @@
 namespace stepgauge::stats {
 namespace {
 
-// Expected values: scipy 1.17.1, theta + (t.ppf(1 - alpha, df) + t.ppf(power, df)) * sqrt(s1^2/n1 + s2^2/n2)
+// Expected values: scipy 1.17.1, margin + (t.ppf(1 - alpha, df) + t.ppf(power, df)) * sqrt(s1^2/n1 + s2^2/n2)
 // with the Welch-Satterthwaite df.
 TEST(MinimumDetectableEffect, AgreesWithScipy) {
   EXPECT_NEAR(*minimum_detectable_effect(Arm{0.01, 5}, Arm{0.01, 5}), 0.0173826453629728, 1e-13);
   EXPECT_NEAR(*minimum_detectable_effect(Arm{0.01, 5}, Arm{0.02, 15}), 0.017930326614550733, 1e-13);
-  const TestPlan strict{.alpha = 0.05 / 4, .power = 0.9, .theta = 0.005};
+  const TestPlan strict{.alpha = 0.05 / 4, .power = 0.9, .margin = 0.005};
   EXPECT_NEAR(*minimum_detectable_effect(Arm{0.01, 15}, Arm{0.01, 15}, strict), 0.018441033166601662, 1e-13);
 }
 
@@ -29,7 +29,7 @@ TEST(MinimumDetectableEffect, OfAComparisonUsesItsOwnSpread) {
 }
 
 TEST(MinimumDetectableEffect, WithoutSpreadAnythingBeyondThetaIsSeen) {
-  const TestPlan plan{.theta = 0.005};
+  const TestPlan plan{.margin = 0.005};
   EXPECT_EQ(*minimum_detectable_effect(Arm{0.0, 3}, Arm{0.0, 3}, plan), 0.005);
   const auto exact = compare(std::vector<double>{1.0, 1.0}, std::vector<double>{2.0, 2.0}, Scale::points);
   EXPECT_EQ(*minimum_detectable_effect(*exact, plan), 0.005);
@@ -43,13 +43,13 @@ TEST(MinimumDetectableEffect, UnknownForOneLaunch) {
 
 TEST(MinimumDetectableEffect, IsFoundWithThePromisedPower) {
   constexpr int rounds = 2000;
-  const TestPlan plan{.theta = 0.5};
+  const TestPlan plan{.margin = 0.5};
   const double shift = *minimum_detectable_effect(Arm{1.0, 8}, Arm{1.0, 8}, plan);
   int found = 0;
   for (int seed = 0; seed < rounds; ++seed) {
     const auto sample = compare(test::noise(8, 10.0, 1.0, 0.0, 2 * seed),
                                 test::noise(8, 10.0 + shift, 1.0, 0.0, 2 * seed + 1), Scale::points);
-    found += *p_greater(*sample, plan.theta) < plan.alpha;
+    found += *p_greater(*sample, plan.margin) < plan.alpha;
   }
   EXPECT_NEAR(found, 0.8 * rounds, 0.03 * rounds);
 }
@@ -58,7 +58,7 @@ TEST(LaunchesNeeded, AgreesWithScipy) {
   // scipy 1.17.1, smallest n by counting up with the formula above.
   EXPECT_EQ(launches_needed(0.01, 0.02), 5u);
   EXPECT_EQ(launches_needed(0.01, 0.01), 14u);
-  EXPECT_EQ(launches_needed(0.02, 0.02, {.alpha = 0.01, .power = 0.9, .theta = 0.005}), 48u);
+  EXPECT_EQ(launches_needed(0.02, 0.02, {.alpha = 0.01, .power = 0.9, .margin = 0.005}), 48u);
   EXPECT_EQ(launches_needed(0.001, 0.05), 2u);
 }
 
@@ -80,10 +80,10 @@ TEST(LaunchesNeeded, UnknownBeyondTheCap) {
 }
 
 TEST(LaunchesNeeded, NoNumberShowsAnEffectWithinTheta) {
-  EXPECT_FALSE(launches_needed(0.01, 0.005, {.theta = 0.005}));
-  EXPECT_FALSE(launches_needed(0.0, 0.005, {.theta = 0.005}));
+  EXPECT_FALSE(launches_needed(0.01, 0.005, {.margin = 0.005}));
+  EXPECT_FALSE(launches_needed(0.0, 0.005, {.margin = 0.005}));
   EXPECT_FALSE(launches_needed(0.01, 0.0));
-  EXPECT_EQ(launches_needed(0.0, 0.006, {.theta = 0.005}), 2u);
+  EXPECT_EQ(launches_needed(0.0, 0.006, {.margin = 0.005}), 2u);
 }
 
 TEST(Mde, BrokenContractsThrow) {
@@ -94,7 +94,7 @@ TEST(Mde, BrokenContractsThrow) {
   EXPECT_THROW(launches_needed(0.01, nan), std::invalid_argument);
   EXPECT_THROW(launches_needed(nan, 0.01), std::invalid_argument);
   for (const TestPlan& plan : {TestPlan{.alpha = 0.0}, TestPlan{.alpha = 1.0}, TestPlan{.power = 1.0},
-                               TestPlan{.power = 0.05}, TestPlan{.alpha = nan}, TestPlan{.theta = nan}}) {
+                               TestPlan{.power = 0.05}, TestPlan{.alpha = nan}, TestPlan{.margin = nan}}) {
     EXPECT_THROW(minimum_detectable_effect(arm, arm, plan), std::invalid_argument);
     EXPECT_THROW(minimum_detectable_effect(TwoSample{}, plan), std::invalid_argument);
   }

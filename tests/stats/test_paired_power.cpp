@@ -25,7 +25,7 @@ TEST(PairedMde, WithoutSpreadAnythingBeyondTheMarginIsSeen) {
 }
 
 TEST(PairedPower, AgreesWithTheNoncentralT) {
-  const PairedPlan strict{.alpha = 0.01};
+  const TestPlan strict{.alpha = 0.01};
   EXPECT_NEAR(paired_power(0.02, 0.01, 8, strict), 0.9835400594106786, 1e-10);
   EXPECT_NEAR(paired_power(0.01, 0.01, 15, strict), 0.8772137921826634, 1e-10);
   EXPECT_NEAR(paired_power(0.05, 0.02, 8, strict), 0.9992785394122397, 1e-10);
@@ -43,7 +43,7 @@ TEST(PairedPower, EffectsFarBeyondTheNoise) {
   EXPECT_NEAR(paired_power(0.5, 1e-300, 5), 1.0, 1e-12);
   EXPECT_NEAR(paired_power(-0.5, 1e-6, 5), 0.0, 1e-12);
   // df = 1, critical value tan(pi (1/2 - 1e-5)) = 31830.99: P(|Z| < 20000 sqrt(2) / 31830.99) = erf(0.62831853).
-  const PairedPlan strict{.alpha = 1e-5};
+  const TestPlan strict{.alpha = 1e-5};
   EXPECT_NEAR(paired_power(20000.0, 1.0, 2, strict), std::erf(20000.0 / 31830.9886079070916), 1e-8);
   // Both branches of the computation meet: noncentrality 1e4.
   const double edge = 1e4 / std::sqrt(2.0);
@@ -88,8 +88,8 @@ TEST(PairedPower, BrokenContractsThrow) {
   EXPECT_THROW(paired_power(nan, 0.01, 5), std::invalid_argument);
   EXPECT_THROW(pairs_needed(nan, 0.01), std::invalid_argument);
   EXPECT_THROW(pairs_needed(0.01, nan), std::invalid_argument);
-  for (const PairedPlan& plan : {PairedPlan{.alpha = 0.0}, PairedPlan{.alpha = 0.5}, PairedPlan{.power = 1.0},
-                                 PairedPlan{.power = 0.05}, PairedPlan{.alpha = nan}, PairedPlan{.margin = nan}}) {
+  for (const TestPlan& plan : {TestPlan{.alpha = 0.0}, TestPlan{.alpha = 0.5}, TestPlan{.power = 1.0},
+                               TestPlan{.power = 0.05}, TestPlan{.alpha = nan}, TestPlan{.margin = nan}}) {
     EXPECT_THROW(paired_mde(0.01, 5, plan), std::invalid_argument);
     EXPECT_THROW(paired_power(0.01, 0.01, 5, plan), std::invalid_argument);
     EXPECT_THROW(pairs_needed(-1.0, 0.01, plan), std::invalid_argument);

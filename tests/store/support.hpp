@@ -1,11 +1,11 @@
 #pragma once
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "../support/temporary_folder.hpp"
 #include "build_results.hpp"
 #include "store/run_folder.hpp"
 
@@ -13,15 +13,10 @@ namespace stepgauge::store {
 
 /// A folder of its own, removed at the end of the test.
 class Scratch : public ::testing::Test {
- protected:
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "stepgauge-store-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-  }
-  ~Scratch() override { std::filesystem::remove_all(folder_); }
+  test::TemporaryFolder temporary_;
 
-  std::filesystem::path folder_;
+ protected:
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 inline void write(const std::filesystem::path& path, const std::string& text, bool append = false) {

@@ -2,7 +2,6 @@
 // Files for the tests of the reader: folders of a test's own, gzip, events as text.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -10,22 +9,15 @@
 #include <string>
 #include <string_view>
 
+#include "../support/temporary_folder.hpp"
 #include "trace/reader.hpp"
 
 namespace stepgauge::trace::test {
 
 class TraceFolder : public testing::Test {
  protected:
-  TraceFolder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "stepgauge-trace-XXXXXX";
-    folder = ::mkdtemp(pattern.data());
-  }
-  ~TraceFolder() override { std::filesystem::remove_all(folder); }
-
   std::string write(const std::string& name, std::string_view bytes) const {
-    const auto path = folder / name;
-    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    return path.string();
+    return temporary.write(name, bytes).string();
   }
 
   RankTimeline read(std::string_view text) const { return read_trace(write("t.json", text)).at(0); }
@@ -43,7 +35,8 @@ class TraceFolder : public testing::Test {
     return "";
   }
 
-  std::filesystem::path folder;
+  stepgauge::test::TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary.path();
 };
 
 inline std::string gzip(std::string_view text) {

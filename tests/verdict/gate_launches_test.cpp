@@ -111,6 +111,14 @@ TEST(GateLaunches, SpoiltPairsAreRepeatedThreeTimes) {
   EXPECT_EQ(out.exit_code, ExitCode::measurement_failed);
 }
 
+TEST(GateLaunches, ACellThatGaveUpIsNotConfirmedFurther) {
+  auto cell = pairs_of(metric, {3.1, 2.9, 3.0, 3.2, 2.8});
+  EXPECT_EQ(cells_to_confirm({cell}, small_policy()), std::vector<std::size_t>{0});
+  for (int times = 0; times < 4; ++times) add_try(cell, GateStage::confirm, 5, ok_launch(metric, 100), spoilt_launch());
+  EXPECT_TRUE(cells_to_confirm({cell}, small_policy()).empty()) << "minutes for a verdict that stays invalid";
+  EXPECT_EQ(judge_gate({cell}, small_policy()).rows.at(0).verdict, Verdict::invalid);
+}
+
 TEST(GateLaunches, ARepeatedPairCountsOnceWithItsLastTry) {
   auto cell = crashing({}, {}, 4);
   add_try(cell, GateStage::screen, 4, ok_launch(metric, 100), spoilt_launch());

@@ -224,6 +224,26 @@ TEST(Gate, ToleranceOfTheHeadCellWins) {
   EXPECT_EQ(row_of(cell).verdict, Verdict::pass);
 }
 
+// A floor of its own: 10 work/s of 100 stand for a tolerance of 10 %.
+TEST(Gate, FloorOfTheHeadCellWins) {
+  auto cell = pairs_of("throughput", slower, slower_again);
+  cell.head.tolerance["throughput"] = {{}, 10.0};
+  const auto row = row_of(cell);
+  EXPECT_EQ(row.verdict, Verdict::pass);
+  EXPECT_NEAR(*row.threshold, 0.10, 1e-4);
+}
+
+// All but one of the new pairs: who may stop when it looks bad enough finds what is not there.
+TEST(Gate, AConfirmationCutShortIsInconclusive) {
+  auto cell = pairs_of("throughput", slower, {slower_again.begin(), slower_again.end() - 1});
+  cell.stopped = "the budget is used up";
+  const auto row = row_of(cell);
+  EXPECT_EQ(row.verdict, Verdict::inconclusive);
+  EXPECT_EQ(row.stage, GateStage::screen);
+  EXPECT_NE(row.reason.find("4 of 5 confirming pairs were made: the budget is used up"), std::string::npos)
+      << row.reason;
+}
+
 TEST(Gate, AScreenCutShortIsInconclusive) {
   auto cell = pairs_of("throughput", {0.1, -0.1, 0.05});
   cell.stopped = "the budget is used up";

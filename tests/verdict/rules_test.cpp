@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "build_results.hpp"
+#include "stats/mde.hpp"
 #include "stats/multiple.hpp"
 #include "stats/welch.hpp"
 #include "verdict/compare.hpp"
@@ -62,6 +63,13 @@ TEST(Rules, ImprovementNeverFails) {
   const auto out = judged("throughput", around(1000, 0.002), around(1200, 0.002));
   EXPECT_EQ(out.rows.at(0).verdict, Verdict::improved);
   EXPECT_EQ(out.exit_code, ExitCode::nothing_worse);
+}
+
+// A new baseline is made of what improved: noise is not enough.
+TEST(Rules, ImprovementNeedsCertainty) {
+  const auto out = judged("throughput", {980, 1000, 1020}, {1000, 1030, 1060});
+  EXPECT_GT(*out.rows.at(0).change, 0.02) << "beyond the tolerance";
+  EXPECT_NE(out.rows.at(0).verdict, Verdict::improved);
 }
 
 TEST(Rules, OneLaunchIsInconclusive) {
@@ -133,6 +141,10 @@ TEST(Rules, HolmOverBlockingRows) {
   const auto& row = *std::find_if(crowd.rows.begin(), crowd.rows.end(), [](const Row& r) { return r.blocking; });
   EXPECT_NEAR(*row.p_adjusted, 200 * *row.p, 1e-12);  // advisory rows are not in the family
   EXPECT_NE(row.verdict, Verdict::regressed);
+  // The promise is kept at the strictest step of Holm.
+  const auto sample = *stats::compare(base_values, head_values, stats::Scale::ratio);
+  const auto mde = *stats::minimum_detectable_effect(sample, {0.05 / 200, 0.8, 0.25 * std::log1p(0.02)});
+  EXPECT_NEAR(*row.mde, std::expm1(mde), 1e-9);
 }
 
 TEST(Rules, ExactRuleOfPeakMemory) {

@@ -1,12 +1,11 @@
 #pragma once
 // What the rows of a comparison and of a gate have in common, as both documents write it.
+#include "contract/optional_json.hpp"
 #include "verdict/comparison.hpp"
 
 namespace stepgauge::verdict::detail {
 
-inline Json json_of(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
+using stepgauge::json_of;
 
 std::string_view to_text(Better better);
 
