@@ -20,8 +20,7 @@ struct GatePolicy {
 
   double screen_alpha = 0.20;  ///< flagged: one-sided p of H0 "diff <= 0" below this ...
   double screen_share = 0.5;   ///< ... and an estimate of at least this share of the threshold
-  bool screen_signs =
-      false;  ///< ... or the same of the sign test and the median: one pair that is far off hides nothing
+  bool screen_signs = false;   ///< ... or the same of sign test and median: one pair that is far off hides nothing
 
   double alpha = 0.05;           ///< confirmed: Holm over the flagged rows, family level ...
   double null_share = 0.25;      ///< ... of H0 "diff <= this share of the threshold" ...
