@@ -18,7 +18,8 @@ def one_gate(stepgauge: pathlib.Path, suite: pathlib.Path, seed: int, more: list
     spreads = {f"{row['cell']}:{row['metric']}": row["spread"] for row in gate["rows"]}
     told = [{"cell": row["cell"], "metric": row["metric"], "verdict": row["verdict"], "reason": row["reason"]}
             for row in gate["rows"] if row["verdict"] != "pass"]
-    return {"seed": seed, "exit_code": process.returncode, "rows": counts["expected"], "inconclusive": counts["inconclusive"],
+    return {"seed": seed, "exit_code": process.returncode, "rows": counts["expected"],
+            "compared": counts["compared"], "invalid": counts["invalid"], "inconclusive": counts["inconclusive"],
             "not_gateable": counts["not_gateable"], "suspected": counts["suspected"], "launches": gate["head"]["launches"],
             "elapsed_s": gate["elapsed_s"], "created_at": gate["created_at"], "s_d": spreads, "not_passed": told}
 

@@ -187,11 +187,12 @@ def absent(bounds: dict, gates: list[dict]) -> list[dict]:
     out = [figure("speed_benchstat", "1,000,000 launch values", None, f">= {bounds['speed_benchstat']['times_at_least']}", NOT_MEASURED, None,
                   "benchstat is not installed here, and stepgauge has no reader of Go's benchmark text")]
     blocked, wanted = sum(gate["exit_code"] == 1 for gate in gates), bounds["cpu_gates"]
-    rows = {key: sum(gate[key] for gate in gates) for key in ("rows", "inconclusive", "not_gateable")}
-    note = (f"exit codes {sorted(gate['exit_code'] for gate in gates)}; {rows['not_gateable']} of {rows['rows']} rows could not be gated, "
-            f"{rows['inconclusive']} inconclusive" if gates else "scripts/validate_statistics --cpu-gates 20")
-    outcome = judged(blocked <= wanted["blocked_at_most"]) if len(gates) >= wanted["gates"] or blocked else NOT_MEASURED
-    out.append(figure("cpu_gates", f"{len(gates)} of {wanted['gates']} gates", blocked if gates else None, f"<= {wanted['blocked_at_most']}", outcome,
+    rows = {key: sum(gate[key] for gate in gates) for key in ("rows", "invalid", "inconclusive", "not_gateable")}
+    note = (f"exit codes {sorted(gate['exit_code'] for gate in gates)}; of {rows['rows']} rows {rows['not_gateable']} could not be gated, "
+            f"{rows['inconclusive']} are inconclusive, {rows['invalid']} invalid" if gates else "scripts/validate_statistics --cpu-gates 20")
+    told = sum(gate["compared"] > 0 for gate in gates)  # a gate that compared nothing says nothing
+    outcome = judged(blocked <= wanted["blocked_at_most"]) if told >= wanted["gates"] or blocked else NOT_MEASURED
+    out.append(figure("cpu_gates", f"{told} of {wanted['gates']} gates that compared something", blocked if gates else None, f"<= {wanted['blocked_at_most']}", outcome,
                       None, note))
     for name in ("h200_launches", "h200_repaired_gates", "h200_planted"):
         limit = next(f"{'>=' if key == 'at_least' else '<='} {value}" for key, value in bounds[name].items() if key != "what")

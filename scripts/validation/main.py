@@ -35,6 +35,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR", help="where to (default: results/statistics; --quick: build/statistics)")
     parser.add_argument("--cpu-gates", type=int, metavar="N", help="only: N more A/A gates of configs/smoke.yaml here, kept in DIR/cpu_gates.jsonl")
     parser.add_argument("--only", metavar="GLOB", help="with --cpu-gates: cells of the suite")
+    parser.add_argument("--worker", metavar="CMD", help="with --cpu-gates: another worker for both arms")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", metavar="DIR", help="where the programs are")
     options = parser.parse_args(arguments)
     if options.jobs < 1 or (options.cpu_gates is not None and options.cpu_gates < 1):
@@ -116,7 +117,7 @@ def main(arguments: list[str]) -> int:
     try:
         if options.cpu_gates:
             options.out.mkdir(parents=True, exist_ok=True)
-            more = ["--only", options.only] if options.only else []
+            more = [part for name, value in (("--only", options.only), ("--worker", options.worker)) if value for part in (name, value)]
             cpu_gates.add_gates(options.cpu_gates, options.bin / "stepgauge", ROOT / "configs/smoke.yaml", options.out / "cpu_gates.jsonl", more)
             return OK
         return validate(options)
