@@ -114,9 +114,10 @@ void check_budget(const GateFolder& folder, const GateBudget& budget, const std:
   if (!limit || all_s <= *limit) return;
   fmt::print(
       stderr,
-      "stepgauge: the budget of {} does not suffice ({}): the screen takes about {}, with one cell confirmed {}; "
+      "stepgauge: the budget of {} does not suffice ({}): the screen takes about {}, with one cell confirmed {}{}; "
       "what is left over will be inconclusive. --budget {:.0f}m would do, or fewer cells (--only)\n",
-      duration_text(*limit), source, duration_text(need.screen_s), duration_text(all_s), std::ceil(all_s / 60));
+      duration_text(*limit), source, duration_text(need.screen_s),
+      folder.setup().policy.looks.empty() ? "" : "at most ", duration_text(all_s), std::ceil(all_s / 60));
 }
 
 std::string duration_text(double seconds) {

@@ -192,8 +192,8 @@ def absent(bounds: dict, gates: list[dict]) -> list[dict]:
             f"{rows['inconclusive']} are inconclusive, {rows['invalid']} invalid" if gates else "scripts/validate_statistics --cpu-gates 20")
     told = sum(gate["compared"] > 0 for gate in gates)  # a gate that compared nothing says nothing
     outcome = judged(blocked <= wanted["blocked_at_most"]) if told >= wanted["gates"] or blocked else NOT_MEASURED
-    out.append(figure("cpu_gates", f"{told} of {wanted['gates']} gates that compared something", blocked if gates else None, f"<= {wanted['blocked_at_most']}", outcome,
-                      None, note))
+    out.append(figure("cpu_gates", f"{told} of {wanted['gates']} gates that compared something", blocked if gates else None,
+                      f"<= {wanted['blocked_at_most']}", outcome, None, note))
     for name in ("h200_launches", "h200_repaired_gates", "h200_planted"):
         limit = next(f"{'>=' if key == 'at_least' else '<='} {value}" for key, value in bounds[name].items() if key != "what")
         out.append(figure(name, "real H200", None, limit, NOT_MEASURED, None, "needs the GPUs; not measured by this script"))
