@@ -177,7 +177,7 @@ def speed(done: Done, bounds: dict, quick: bool) -> list[dict]:
         series = f"history: {result['nights']} nights x {result['series']} series"
         for name, text, seconds, bound in [*timed, ("speed_history_s", series, result["history_s"], night)]:
             out.append(figure(name, text, seconds, "-" if quick else f"<= {bound['at_most']}",
-                              REPORTED if quick else judged(seconds <= bound["at_most"]), None, "CPU seconds"))
+                              REPORTED if quick else judged(seconds <= bound["at_most"]), None, "CPU seconds, values in memory"))
         out.append(figure("speed_gate_s", f"compare of two runs: {result['compared_values']} launch values", result["compare_s"], "-", REPORTED,
                           None, "CPU seconds, values in memory"))
     return out

@@ -31,6 +31,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         prog="scripts/validate_statistics", description=TEXT, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="Exit codes: 0 no figure that was measured fails, 1 one fails, 2 wrong usage or a program is missing")
     parser.add_argument("--quick", action="store_true", help="fewer settings and gates, without pictures: under a minute")
+    parser.add_argument("--again", action="store_true", help="judge the trials of DIR/statistics.json again, with new bounds or CPU gates; runs none")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="trials at a time (default: the processors)")
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR", help="where to (default: results/statistics; --quick: build/statistics)")
     parser.add_argument("--cpu-gates", type=int, metavar="N", help="only: N more A/A gates of configs/smoke.yaml here, kept in DIR/cpu_gates.jsonl")
@@ -77,26 +78,36 @@ def without_data(setting: dict) -> dict:
     return {key: value for key, value in setting.items() if key not in ("gates", "values") or isinstance(value, int)}
 
 
-def document_of(done: figures.Done, judged: list[dict], seconds: float, quick: bool) -> dict:
-    return {"schema": "stepgauge.statistics", "version": 1, "quick": quick,
-            "made_at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "seconds": round(seconds, 1),
-            "machine": machine(), "figures": judged,
+def made_document(options: argparse.Namespace) -> dict:
+    """Runs every trial; without figures yet."""
+    begin = time.monotonic()
+    data = ROOT / "tests/stats/data"
+    trials = [*settings.all_trials(options.quick), *public_data.go_trials(data), public_data.change_trial(data)[0]]
+    done = run_all(options.bin / "statistics-trial", trials, options.jobs)
+    return {"schema": "stepgauge.statistics", "version": 1, "quick": options.quick,
+            "made_at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "seconds": round(time.monotonic() - begin, 1), "machine": machine(), "figures": [],
             "trials": [{"setting": without_data(setting), "result": result} for setting, result in done]}
 
 
+def kept_document(path: pathlib.Path) -> dict:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    if (document.get("schema"), document.get("version")) != ("stepgauge.statistics", 1):
+        raise ValueError(f"{path}: not a stepgauge.statistics of version 1")
+    return document
+
+
 def validate(options: argparse.Namespace) -> int:
-    begin = time.monotonic()
     bounds = json.loads((ROOT / "results/statistics/thresholds.json").read_text())["figures"]
-    data = ROOT / "tests/stats/data"
-    changes, published = public_data.change_trial(data)
-    trials = [*settings.all_trials(options.quick), *public_data.go_trials(data), changes]
-    done = run_all(options.bin / "statistics-trial", trials, options.jobs)
-    judged = figures.all_figures(done, bounds, published, cpu_gates.read(options.out / "cpu_gates.jsonl"), options.quick)
-    document = document_of(done, judged, time.monotonic() - begin, options.quick)
+    document = kept_document(options.out / "statistics.json") if options.again else made_document(options)
+    done = [(one["setting"], one["result"]) for one in document["trials"]]
+    published = public_data.change_trial(ROOT / "tests/stats/data")[1]
+    judged = figures.all_figures(done, bounds, published, cpu_gates.read(options.out / "cpu_gates.jsonl"), document["quick"])
+    document["figures"] = judged
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "statistics.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     names = []
-    if not options.quick and importlib.util.find_spec("matplotlib"):
+    if not document["quick"] and importlib.util.find_spec("matplotlib"):
         import pictures
         names = pictures.draw(done, bounds, options.out)
     (options.out / "README.md").write_text(page.markdown(document, bounds, names), encoding="utf-8")

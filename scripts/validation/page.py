@@ -47,7 +47,8 @@ def markdown(document: dict, bounds: dict, pictures: list[str]) -> str:
              f"Made by `scripts/validate_statistics{' --quick' if document['quick'] else ''}` on {document['made_at']}, {document['machine']}. "
              "Bounds: `thresholds.json`, committed before.",
              "Every trial is in `statistics.json` with its setting, seed and counts; each ran once. Intervals are Clopper-Pearson's, 95 %; in "
-             "brackets the trials.", "",
+             "brackets the trials.",
+             "Gates are of the design that stops early, which is the default, unless `fixed design` (`--pairs`) is said.", "",
              f"**{counts['pass']} pass, {counts['fail']} fail, {counts['reported']} reported without a bound, {counts['not measured']} not "
              "measured.**", ""]
     failed = [one for one in all_of_them if one["outcome"] == figures.FAIL]

@@ -37,6 +37,8 @@ def test_the_quick_figures_hold(tmp_path):
     text = (tmp_path / "README.md").read_text()
     assert all(title in text for title in page.TITLES.values())
     assert all(one["outcome"] != "pass" for one in document["figures"] if one["value"] is None)
+    assert script("--again", "--out", tmp_path).returncode == 0
+    assert strict_json((tmp_path / "statistics.json").read_text()) == document, "judged again, the same trials give other figures"
 
 
 def test_the_published_figures_are_of_these_trials():
@@ -117,3 +119,10 @@ def test_repeats_of_the_control_runs_keep_their_order():
 
 def test_wrong_usage():
     assert script("--jobs", "0").returncode == 2 and script("--bin", "/nowhere").returncode == 2
+
+
+def test_nothing_to_judge_again(tmp_path):
+    done = script("--again", "--out", tmp_path)
+    assert done.returncode == 2 and "statistics.json" in done.stderr, done
+    (tmp_path / "statistics.json").write_text('{"schema": "stepgauge.statistics", "version": 2}')
+    assert script("--again", "--out", tmp_path).returncode == 2
