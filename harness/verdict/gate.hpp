@@ -132,6 +132,7 @@ bool confirmation_ended(const GateCell& cell, const GateFamily& family, const Ga
 ///   confirmation ends, and exactly so for normal differences.
 /// - A confirmation with looks ends for a cell at the first look at which every row of it under suspicion is decided:
 ///   confirmed at alpha / (rows under suspicion), or not worth more pairs (GatePolicy::stop_share).
+/// - New pairs without spread of a row whose screen had some: only all of them decide by the exact rule.
 /// - unstable, hence inconclusive: t and sign-flip disagree about 0.05, or mean and Hodges-Lehmann differ by more than
 ///   theta / 2.
 /// - pass: the one-sided 90 % bound of diff and the MDE are below 2 theta; on the new pairs for rows under suspicion,

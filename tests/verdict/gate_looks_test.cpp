@@ -134,6 +134,28 @@ TEST(GateLooks, EveryRowOfTheCellIsDecided) {
   EXPECT_EQ(rows[1].verdict, Verdict::inconclusive);
 }
 
+TEST(GateLooks, AFewValuesThatAgreeAreNoProof) {
+  // launches with one of two sizes: by chance all of base have one, all of head the other
+  const auto agreeing = [](std::size_t pairs, double base, double head) {
+    auto cell = cell_of({});
+    for (std::size_t i = 0; i < pairs; ++i)
+      add_try(cell, GateStage::confirm, 5 + static_cast<int>(i), ok_launch("throughput", base),
+              ok_launch("throughput", head));
+    return cell;
+  };
+  const auto verdict = [&](std::size_t pairs, double base, double head) {
+    return judge_gate({agreeing(pairs, base, head)}, three_looks()).rows.at(0).verdict;
+  };
+  for (const std::size_t pairs : {3, 5}) {
+    EXPECT_FALSE(confirmation_ended(agreeing(pairs, 100, 95), {1, 0}, three_looks()));
+    EXPECT_EQ(verdict(pairs, 100, 95), Verdict::inconclusive);
+  }
+  EXPECT_EQ(verdict(8, 100, 95), Verdict::regressed) << "none of eight varies";
+  EXPECT_TRUE(confirmation_ended(agreeing(3, 100, 100), {1, 0}, three_looks()));
+  EXPECT_EQ(verdict(3, 100, 100), Verdict::pass);
+  EXPECT_EQ(verdict(3, 95, 100), Verdict::pass) << "not improved either";
+}
+
 TEST(GateLooks, ImprovementsMirror) {
   std::vector<double> faster, again;
   for (const double x : slower) faster.push_back(-x);

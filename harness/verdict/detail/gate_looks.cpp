@@ -24,8 +24,8 @@ bool not_worth_more(const GateSample& sample, Suspicion direction, const GatePol
 void take(const GateLook& look, Suspicion direction, std::size_t family, const GatePolicy& policy, GateProgress& out) {
   if (!out.sample) return;
   const auto& sample = *out.sample;
-  if (sample.exact) {
-    out.decided = true;  // the exact rule needs no test
+  if (sample.exact) {  // the screen had spread: a few values that agree may do so by chance, and have no p value
+    out.decided = out.decided || not_worth_more(sample, direction, policy);
     return;
   }
   out.tests = tests_of(sample, direction, policy);
@@ -83,7 +83,8 @@ GateProgress progress_of(const GateCell& cell, const GateRow& row, Suspicion dir
     }
     take(look, direction, family, policy, out);
   }
-  out.decided = out.decided || out.looks == looks.size();
+  out.complete = out.looks == looks.size();
+  out.decided = out.decided || out.complete;
   return out;
 }
 

@@ -32,6 +32,7 @@ struct GateProgress {
   std::optional<GateSample> sample;  ///< pairs up to the last of them; nullopt with fewer than two values
   GateTests tests{};                 ///< of that sample
   double p = 1;                      ///< smallest p / alpha_share over the looks, at most 1
+  bool complete = false;             ///< all looks are taken
   bool decided = false;              ///< confirmed or given up at one of them, or the last one is taken
   std::string bad;                   ///< why the values cannot be compared
 };

@@ -85,7 +85,11 @@ std::string unstable_reason(const GateRow& row, const GateTests& tests) {
 
 void judge_confirmed(GateRow& row, const GateWork& item, const GatePolicy& policy) {
   const auto& sample = *item.confirm;
-  if (sample.exact) return judge_exact(row, sample);
+  if (sample.exact && item.progress.complete) return judge_exact(row, sample);
+  if (sample.exact) {
+    row.mde = sample.threshold;
+    return judge_absence(row, sample, policy);
+  }
   if (const auto reason = unstable_reason(row, item.progress.tests); !reason.empty())
     return settle(row, Verdict::inconclusive, reason);
   if (*row.p_adjusted < policy.alpha && item.progress.tests.large)
