@@ -22,6 +22,7 @@ LaunchModel launch_model(const Json& value) {
                                                {"modes_apart", &out.modes_apart},
                                                {"head_spread", &out.head_spread},
                                                {"correlation", &out.correlation},
+                                               {"grid", &out.grid},
                                                {"tolerance", &out.tolerance}};
   for (const auto& [key, item] : value.items()) {
     if (key == "cells") {
@@ -69,7 +70,7 @@ std::vector<double> Machine::launch(std::size_t cell, bool head) {
     // A shock hits a pair, so that half as many launches would be too few: it is drawn with one of its launches.
     if (head && uniform_(random_) < model_.shock_share)
       value += uniform_(random_) < 0.5 ? model_.shock_size : -model_.shock_size;
-    out.push_back(value);
+    out.push_back(model_.grid > 0 ? model_.grid * std::round(value / model_.grid) : value);
   }
   return out;
 }

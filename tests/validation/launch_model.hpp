@@ -28,6 +28,7 @@ struct LaunchModel {
   double modes_apart = 0;   ///< a launch is in one of two modes by chance
   double head_spread = 1;   ///< standard deviation of head's launches over base's
   double correlation = 0;   ///< between the metrics of a launch
+  double grid = 0;          ///< values come in steps of this size, as memory does; 0: they do not
   double tolerance = 0.02;  ///< of every row; no floor
 };
 
