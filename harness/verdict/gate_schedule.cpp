@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "verdict/detail/gate_looks.hpp"
 #include "verdict/detail/gate_tries.hpp"
@@ -23,8 +24,8 @@ bool head_goes_first(std::uint64_t seed, std::size_t cell, std::size_t pair) {
   return ((drawn ^ pair) & 1) != 0;
 }
 
-GateSchedule::GateSchedule(const std::vector<GateCell>& cells, const GatePolicy& policy)
-    : cells_(cells), policy_(policy), all_(cells.size()), looked_(cells.size()) {
+GateSchedule::GateSchedule(const std::vector<GateCell>& cells, GatePolicy policy)
+    : cells_(cells), policy_(std::move(policy)), all_(cells.size()), looked_(cells.size()) {
   std::iota(all_.begin(), all_.end(), std::size_t{0});
 }
 

@@ -25,8 +25,8 @@ struct GateStep {
 /// nothing by how they came about: a gate that was interrupted goes on as if it had not been.
 class GateSchedule {
  public:
-  /// Keeps references to both.
-  GateSchedule(const std::vector<GateCell>& cells, const GatePolicy& policy);
+  /// Keeps a reference to the cells.
+  GateSchedule(const std::vector<GateCell>& cells, GatePolicy policy);
 
   /// The pair to be made now; nullopt when none is left.
   std::optional<GateStep> next();
@@ -42,7 +42,7 @@ class GateSchedule {
   bool ended(std::size_t index, std::size_t made);
 
   const std::vector<GateCell>& cells_;
-  const GatePolicy& policy_;
+  const GatePolicy policy_;
   std::vector<std::size_t> all_;
   GateStage stage_ = GateStage::screen;
   GateConfirmation confirmation_;
