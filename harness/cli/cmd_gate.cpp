@@ -44,23 +44,24 @@ std::optional<double> budget_of(const GateOptions& options) {
   return config::read_duration(node, "budget", 1);
 }
 
-void set_pairs(const GateOptions& options, GateSetup& setup) {
-  const verdict::GatePolicy design;
-  setup.screen_pairs = design.screen_pairs;
-  setup.confirm_pairs = design.confirm_pairs;
-  if (options.pairs.empty()) return;
+/// --pairs fixes the design, and so does nothing else.
+verdict::GatePolicy policy_of(const GateOptions& options) {
+  verdict::GatePolicy out = options.pairs.empty() ? verdict::sequential_policy() : verdict::GatePolicy{};
+  out.seed = options.seed ? *options.seed : std::random_device()();
+  if (options.pairs.empty()) return out;
   if (options.pairs.size() != 2 || options.pairs[0] < 2 || options.pairs[1] < verdict::least_confirm_pairs) {
     refuse(
         fmt::format("--pairs: expected N1,N2 with N1 >= 2 screening pairs and N2 >= {} confirming ones (with fewer the "
                     "sign-flip test can never reach 0.05)",
                     verdict::least_confirm_pairs));
   }
-  setup.screen_pairs = options.pairs[0];
-  setup.confirm_pairs = options.pairs[1];
+  out.screen_pairs = options.pairs[0];
+  out.confirm_pairs = options.pairs[1];
+  return out;
 }
 
 Plan plan_of(const Arm& arm, const GateOptions& options, const GateSetup& setup, const Program& program) {
-  return arm_plan(arm, options.suite, static_cast<int>(setup.screen_pairs), program.name);
+  return arm_plan(arm, options.suite, static_cast<int>(setup.policy.screen_pairs), program.name);
 }
 
 /// nullopt when there is no cell that can run in either arm; says so.
@@ -69,8 +70,7 @@ std::optional<GateFolder> new_gate(const GateOptions& options, const Program& pr
   GateSetup setup;
   setup.base = options.base;
   setup.head = options.head;
-  setup.seed = options.seed ? *options.seed : std::random_device()();
-  set_pairs(options, setup);
+  setup.policy = policy_of(options);
   const auto base = plan_of(parse_arm("base", options.base), options, setup, program);
   const auto head = plan_of(parse_arm("head", options.head), options, setup, program);
   setup.cells = match_arms(base, head);
@@ -98,9 +98,11 @@ GateFolder resumed_gate(const GateOptions& options, const LauncherChoice& launch
   const auto& setup = folder.setup();
   require_same(!options.base.empty(), options.base == setup.base, "--base", options.resume);
   require_same(!options.head.empty(), options.head == setup.head, "--head", options.resume);
-  require_same(options.seed.has_value(), options.seed && *options.seed == setup.seed, "--seed", options.resume);
-  require_same(!options.pairs.empty(), options.pairs == std::vector{setup.screen_pairs, setup.confirm_pairs}, "--pairs",
-               options.resume);
+  require_same(options.seed.has_value(), options.seed && *options.seed == setup.policy.seed, "--seed", options.resume);
+  require_same(
+      !options.pairs.empty(),
+      setup.policy.looks.empty() && options.pairs == std::vector{setup.policy.screen_pairs, setup.policy.confirm_pairs},
+      "--pairs", options.resume);
   const auto& before = folder.arm(true).info().fingerprint;
   const auto now = store::fingerprint(to_json(machine), before.contains("gpus"));
   if (now != before) {
@@ -108,14 +110,6 @@ GateFolder resumed_gate(const GateOptions& options, const LauncherChoice& launch
                        options.resume, store::fingerprint_slug(before), store::fingerprint_slug(now)));
   }
   return folder;
-}
-
-verdict::GatePolicy policy_of(const GateSetup& setup) {
-  verdict::GatePolicy policy;
-  policy.screen_pairs = setup.screen_pairs;
-  policy.confirm_pairs = setup.confirm_pairs;
-  policy.seed = setup.seed;
-  return policy;
 }
 
 DurationGuess guess_of(const GateFolder& folder, const machine::Machine& machine) {
@@ -152,7 +146,7 @@ verdict::GateContext context_of(const GateFolder& folder, const GateSessionResul
   out.created_at = info.created_at;
   out.base = folder.setup().base;
   out.head = folder.setup().head;
-  out.policy = policy_of(folder.setup());
+  out.policy = folder.setup().policy;
   out.attempts = folder.attempts();
   out.budget_s = budget.limit_s();
   out.elapsed_s = budget.elapsed_s();
@@ -185,7 +179,7 @@ void gate(const GateOptions& options, Program& program) {
   GateBudget budget(budget_s, folder, guess);
   if (!options.quiet) tell_plan(folder, budget, guess);
   check_budget(folder, budget, folder.attempts() > 0 ? "by the launches made so far" : guess.source());
-  const auto policy = policy_of(folder.setup());
+  const auto policy = folder.setup().policy;
   const auto engine = launcher.make();
   const auto session =
       run_gate_session(folder, *engine, budget,
@@ -219,8 +213,10 @@ void add_gate(Program& program) {
       ->allow_extra_args(false);
   command->add_option("--head", options->head, "the change, in the same forms")->allow_extra_args(false);
   command
-      ->add_option("--pairs", options->pairs,
-                   "N1,N2: pairs of every cell, and new pairs of a cell under suspicion (5,15)")
+      ->add_option(
+          "--pairs", options->pairs,
+          "N1,N2: a fixed design, N1 pairs of every cell and N2 new ones of a cell under suspicion (default: 5, "
+          "and 3 to 30 new ones, as many as it takes)")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--seed", options->seed, "of the order within pairs (default: drawn, printed and kept)");

@@ -18,15 +18,15 @@ const Cell* find_cell(const store::RunFolder& folder, const std::string& id) {
 
 struct Need {
   double screen_s = 0;   ///< pairs of every cell
-  double dearest_s = 0;  ///< confirmation of the cell that takes longest
+  double dearest_s = 0;  ///< confirmation of the cell that takes longest, at most
 };
 
 Need need_of(const GateFolder& folder, const GateBudget& budget) {
   const auto& setup = folder.setup();
   Need out;
   for (std::size_t cell = 0; cell < setup.cells.size(); ++cell) {
-    out.screen_s += budget.pairs_seconds({cell}, setup.screen_pairs);
-    out.dearest_s = std::max(out.dearest_s, budget.pairs_seconds({cell}, setup.confirm_pairs));
+    out.screen_s += budget.pairs_seconds({cell}, setup.policy.screen_pairs);
+    out.dearest_s = std::max(out.dearest_s, budget.pairs_seconds({cell}, setup.policy.confirm_pairs));
   }
   return out;
 }
@@ -100,9 +100,11 @@ void tell_plan(const GateFolder& folder, const GateBudget& budget, const Duratio
   const auto need = need_of(folder, budget);
   fmt::print(
       stderr,
-      "stepgauge: {} cells, {} pairs of each: about {}; confirming a cell takes {} pairs more, {} at most ({})\n",
-      setup.cells.size(), setup.screen_pairs, duration_text(need.screen_s), setup.confirm_pairs,
-      duration_text(need.dearest_s), folder.attempts() > 0 ? "from the launches made so far" : guess.source());
+      "stepgauge: {} cells, {} pairs of each: about {}; confirming a cell takes {}{} pairs more, {} at most ({})\n",
+      setup.cells.size(), setup.policy.screen_pairs, duration_text(need.screen_s),
+      setup.policy.looks.empty() ? "" : fmt::format("{} to ", setup.policy.looks.front().pairs),
+      setup.policy.confirm_pairs, duration_text(need.dearest_s),
+      folder.attempts() > 0 ? "from the launches made so far" : guess.source());
 }
 
 void check_budget(const GateFolder& folder, const GateBudget& budget, const std::string& source) {
@@ -112,9 +114,10 @@ void check_budget(const GateFolder& folder, const GateBudget& budget, const std:
   if (!limit || all_s <= *limit) return;
   fmt::print(
       stderr,
-      "stepgauge: the budget of {} does not suffice ({}): the screen takes about {}, with one cell confirmed {}; "
+      "stepgauge: the budget of {} does not suffice ({}): the screen takes about {}, with one cell confirmed {}{}; "
       "what is left over will be inconclusive. --budget {:.0f}m would do, or fewer cells (--only)\n",
-      duration_text(*limit), source, duration_text(need.screen_s), duration_text(all_s), std::ceil(all_s / 60));
+      duration_text(*limit), source, duration_text(need.screen_s),
+      folder.setup().policy.looks.empty() ? "" : "at most ", duration_text(all_s), std::ceil(all_s / 60));
 }
 
 std::string duration_text(double seconds) {

@@ -20,11 +20,34 @@ Json to_json(const GateSetup& setup, const char* arm) {
   return {{"arm", arm},
           {"base", setup.base},
           {"head", setup.head},
-          {"seed", setup.seed},
-          {"screen_pairs", setup.screen_pairs},
-          {"confirm_pairs", setup.confirm_pairs},
+          {"seed", setup.policy.seed},
+          {"screen_pairs", setup.policy.screen_pairs},
+          {"confirm_pairs", setup.policy.confirm_pairs},
+          {"design", verdict::design_name(setup.policy)},
           {"cells_digest", setup.cells_digest},
           {"cells", std::move(cells)}};
+}
+
+/// Gates that were begun before there was a choice are of the fixed design.
+verdict::GatePolicy policy_from_json(const Json& value, const std::string& where) {
+  const auto design = optional<std::string>(value, "design", verdict::design_name({}), where);
+  verdict::GatePolicy out;
+  if (design == verdict::design_name(verdict::sequential_policy())) {
+    out = verdict::sequential_policy();
+  } else if (design != verdict::design_name(out)) {
+    throw ContractError(fmt::format(
+        "{}: a gate of the design \"{}\", which this version does not know; start a new gate", where, design));
+  }
+  const auto confirm_pairs = require<std::size_t>(value, "confirm_pairs", where);
+  if (!out.looks.empty() && confirm_pairs != out.confirm_pairs)
+    throw ContractError(
+        fmt::format("{}: the gate began with looks at up to {} new pairs, this version takes {}; start a "
+                    "new gate",
+                    where, confirm_pairs, out.confirm_pairs));
+  out.screen_pairs = require<std::size_t>(value, "screen_pairs", where);
+  out.confirm_pairs = confirm_pairs;
+  out.seed = require<std::uint64_t>(value, "seed", where);
+  return out;
 }
 
 GateSetup setup_from_json(const Json& value, const std::string& where) {
@@ -32,9 +55,7 @@ GateSetup setup_from_json(const Json& value, const std::string& where) {
   GateSetup out;
   out.base = require<std::vector<std::string>>(value, "base", where);
   out.head = require<std::vector<std::string>>(value, "head", where);
-  out.seed = require<std::uint64_t>(value, "seed", where);
-  out.screen_pairs = require<std::size_t>(value, "screen_pairs", where);
-  out.confirm_pairs = require<std::size_t>(value, "confirm_pairs", where);
+  out.policy = policy_from_json(value, where);
   out.cells_digest = require<std::string>(value, "cells_digest", where);
   for (const auto& match : require<Json>(value, "cells", where)) {
     out.cells.push_back({require<std::string>(match, "base", where), require<std::string>(match, "head", where),
@@ -165,8 +186,8 @@ std::vector<verdict::GateCell> GateFolder::cells() const {
     if (!match.head.empty()) cell.head = cell_of(head_, match.head);
     cell.unmatched = match.unmatched;
     for (const auto& [pair, last] : tries_[i]) {
-      const auto stage =
-          pair < static_cast<int>(setup_.screen_pairs) ? verdict::GateStage::screen : verdict::GateStage::confirm;
+      const auto stage = pair < static_cast<int>(setup_.policy.screen_pairs) ? verdict::GateStage::screen
+                                                                             : verdict::GateStage::confirm;
       for (int number = 1; number <= last; ++number) {
         const auto base = base_records.find({match.base, pair, number});
         const auto head = head_records.find({match.head, pair, number});

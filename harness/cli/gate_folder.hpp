@@ -2,7 +2,6 @@
 // A gate on disk: FOLDER/base and FOLDER/head, each a run folder of its own (so that caches, workers and cells of the
 // arms cannot mix, and every other command reads them), and FOLDER/gate.json, the verdict. Every record says of which
 // arm, pair and try it is.
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -17,9 +16,8 @@ namespace stepgauge::cli {
 /// What the run.json of both arms says of the gate.
 struct GateSetup {
   std::vector<std::string> base, head;  ///< the arms as written
-  std::uint64_t seed = 0;
-  std::size_t screen_pairs = 0, confirm_pairs = 0;
-  std::string cells_digest;  ///< of the suite's cells, to see that what it extends is still the same
+  verdict::GatePolicy policy;           ///< the design and its seed
+  std::string cells_digest;             ///< of the suite's cells, to see that what it extends is still the same
 
   struct Match {
     std::string base, head;  ///< ids; one is empty when the cell is in one arm only

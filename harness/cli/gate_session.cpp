@@ -13,6 +13,7 @@ namespace {
 
 using verdict::GateCell;
 using verdict::GateStage;
+using verdict::GateStep;
 using verdict::PairState;
 
 class GateSession {
@@ -22,74 +23,71 @@ class GateSession {
     result_.cells = folder.cells();
   }
 
-  GateSessionResult run_first(std::size_t pairs) {
-    run_stage(GateStage::screen, all_cells(), 0, static_cast<int>(pairs));
-    for (auto& cell : result_.cells) cell.stopped = result_.stopped;
-    return std::move(result_);
-  }
-
-  GateSessionResult run() {
-    const auto screened = static_cast<int>(options_.policy.screen_pairs);
-    const auto confirmed = screened + static_cast<int>(options_.policy.confirm_pairs);
-    if (run_stage(GateStage::screen, all_cells(), 0, screened)) {
-      const auto flagged = verdict::cells_to_confirm(result_.cells, options_.policy);
-      if (!flagged.empty()) {
-        folder_.require_same_suite(options_.suite_path);
-        tell_confirmation(flagged);
-        run_stage(GateStage::confirm, flagged, screened, confirmed);
+  GateSessionResult run(GateStage last_stage) {
+    verdict::GateSchedule schedule(result_.cells, options_.policy);
+    std::optional<GateStep> last;
+    while (auto step = schedule.next()) {
+      if (step->stage == GateStage::confirm && last_stage == GateStage::screen) break;
+      if (!last || step->stage != last->stage) begin_stage(step->stage, schedule);
+      if (last && last->pair == 0 && step->pair != 0) tell_first_round();
+      announce(*step, schedule);
+      if (!budget_.allows(step->cell)) {
+        result_.stopped = budget_.used_up();
+        break;
       }
+      if (!make_pair(*step)) {
+        result_.interrupted = true;
+        result_.stopped = "the gate was interrupted";
+        break;
+      }
+      last = step;
     }
     for (auto& cell : result_.cells) cell.stopped = result_.stopped;
     return std::move(result_);
   }
 
  private:
-  std::vector<std::size_t> all_cells() const {
+  void begin_stage(GateStage stage, const verdict::GateSchedule& schedule) {
+    const bool screen = stage == GateStage::screen;
+    announced_.assign(result_.cells.size(), screen ? options_.policy.screen_pairs : 0);
+    if (!screen) {
+      folder_.require_same_suite(options_.suite_path);
+      tell_confirmation(schedule.confirmation().cells);
+    }
     std::vector<std::size_t> all(result_.cells.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    return all;
+    display_.emplace(screen ? 2 * open_screen_pairs() : 0,
+                     screen ? budget_.pairs_seconds(all, options_.policy.screen_pairs) : 0, options_.quiet);
   }
 
-  /// False when it ended early.
-  bool run_stage(GateStage stage, const std::vector<std::size_t>& cells, int from, int to) {
-    std::size_t open = 0;
-    for (const auto cell : cells) {
-      for (int pair = from; pair < to; ++pair) open += to_be_made(cell, pair);
+  std::size_t open_screen_pairs() const {
+    std::size_t out = 0;
+    for (const auto& cell : result_.cells) {
+      if (!cell.unmatched.empty()) continue;
+      for (int pair = 0; pair < static_cast<int>(options_.policy.screen_pairs); ++pair)
+        out += verdict::pair_state(cell, pair, options_.policy) == PairState::open;
     }
-    ProgressDisplay display(2 * open, budget_.pairs_seconds(cells, static_cast<std::size_t>(to - from)),
-                            options_.quiet);
-    for (int pair = from; pair < to; ++pair) {
-      for (const auto cell : cells) {
-        while (to_be_made(cell, pair)) {
-          if (!budget_.allows(cell)) {
-            result_.stopped = budget_.used_up();
-            return false;
-          }
-          if (!make_pair(stage, cell, pair, display)) {
-            result_.interrupted = true;
-            result_.stopped = "the gate was interrupted";
-            return false;
-          }
-        }
-      }
-      if (open > 0 && pair == 0 && options_.on_first_round) options_.on_first_round();
-    }
-    return true;
+    return out;
   }
 
-  /// A cell of which a pair was given up is invalid, whatever its other pairs would show.
-  bool to_be_made(std::size_t index, int pair) const {
-    const auto& cell = result_.cells[index];
-    if (!cell.unmatched.empty()) return false;
-    for (const auto& one : cell.tries) {
-      if (verdict::pair_state(cell, one.pair, options_.policy) == PairState::gave_up) return false;
-    }
-    return verdict::pair_state(cell, pair, options_.policy) == PairState::open &&
-           !verdict::confirmed_early(cell, options_.policy);
+  /// Pairs of a confirmation are told look by look: how many there will be is not known before.
+  void announce(const GateStep& step, const verdict::GateSchedule& schedule) {
+    if (step.stage == GateStage::screen) return;
+    const auto made = static_cast<std::size_t>(step.pair) - options_.policy.screen_pairs;
+    if (made < announced_[step.cell]) return;
+    const auto more = schedule.pairs_to_next_look(made);
+    announced_[step.cell] = made + more;
+    display_->add_launches(2 * more, budget_.pairs_seconds({step.cell}, more));
+  }
+
+  void tell_first_round() const {
+    if (options_.on_first_round) options_.on_first_round();
   }
 
   /// One try at a pair; false when the user interrupted it.
-  bool make_pair(GateStage stage, std::size_t index, int pair, ProgressDisplay& display) {
+  bool make_pair(const GateStep& step) {
+    const auto [stage, index, pair] = step;
+    auto& display = *display_;
     const bool head_first = verdict::head_goes_first(options_.policy.seed, index, static_cast<std::size_t>(pair));
     const int number = folder_.next_try(index, pair);
     std::optional<LaunchRecord> records[2];  // base, head
@@ -111,14 +109,15 @@ class GateSession {
       seconds += record->duration_s;
       records[head] = std::move(record);
       if (position == 0) display.finish(*records[head], false);
-      if (position == 1) finish_pair(stage, index, pair, records[0].value(), records[1].value(), head, display);
+      if (position == 1) finish_pair(step, records[0].value(), records[1].value(), head);
     }
     budget_.add_pair(index, seconds);
     return true;
   }
 
-  void finish_pair(GateStage stage, std::size_t index, int pair, const LaunchRecord& base, const LaunchRecord& head,
-                   bool head_was_last, ProgressDisplay& display) {
+  void finish_pair(const GateStep& step, const LaunchRecord& base, const LaunchRecord& head, bool head_was_last) {
+    const auto [stage, index, pair] = step;
+    auto& display = *display_;
     auto& cell = result_.cells[index];
     cell.tries.push_back(gate_try(stage, pair, base, head));
     display.finish(head_was_last ? head : base, false);
@@ -130,9 +129,15 @@ class GateSession {
 
   void tell_confirmation(const std::vector<std::size_t>& flagged) const {
     if (options_.quiet) return;
-    fmt::print(stderr, "stepgauge: {} of {} cells are under suspicion; {} new pairs of each, about {}\n",
-               flagged.size(), result_.cells.size(), options_.policy.confirm_pairs,
-               duration_text(budget_.pairs_seconds(flagged, options_.policy.confirm_pairs)));
+    const auto most = options_.policy.confirm_pairs;
+    const auto seconds = budget_.pairs_seconds(flagged, most);
+    if (options_.policy.looks.empty()) {
+      fmt::print(stderr, "stepgauge: {} of {} cells are under suspicion; {} new pairs of each, about {}\n",
+                 flagged.size(), result_.cells.size(), most, duration_text(seconds));
+      return;
+    }
+    fmt::print(stderr, "stepgauge: {} of {} cells are under suspicion; {} to {} new pairs of each, {} at most\n",
+               flagged.size(), result_.cells.size(), options_.policy.looks.front().pairs, most, duration_text(seconds));
   }
 
   GateFolder& folder_;
@@ -143,18 +148,22 @@ class GateSession {
   const InsideOptions inside_;
   const InterruptWatch interrupt_;
   GateSessionResult result_;
+  std::optional<ProgressDisplay> display_;  ///< of the stage
+  std::vector<std::size_t> announced_;      ///< pairs of the stage that the display knows of, by cell
 };
 
 }  // namespace
 
 GateSessionResult run_gate_session(GateFolder& folder, launch::Launcher& launcher, GateBudget& budget,
                                    const GateSessionOptions& options) {
-  return GateSession(folder, launcher, budget, options).run();
+  return GateSession(folder, launcher, budget, options).run(GateStage::confirm);
 }
 
 GateSessionResult run_pairs(GateFolder& folder, launch::Launcher& launcher, GateBudget& budget,
                             const GateSessionOptions& options, std::size_t pairs) {
-  return GateSession(folder, launcher, budget, options).run_first(pairs);
+  auto screen = options;
+  screen.policy.screen_pairs = pairs;
+  return GateSession(folder, launcher, budget, screen).run(GateStage::screen);
 }
 
 }  // namespace stepgauge::cli

@@ -14,8 +14,11 @@ class ProgressDisplay {
   /// `quiet` shows nothing. Writes to standard error.
   ProgressDisplay(std::size_t total_launches, double estimated_s, bool quiet);
 
-  /// There will be that many launches more than was said.
-  void add_launches(std::size_t count) { total_ += count; }
+  /// There will be that many launches more than was said, and so many seconds.
+  void add_launches(std::size_t count, double seconds = 0) {
+    total_ += count;
+    estimated_s_ += seconds;
+  }
   /// Stands before the launch's number from now on, e.g. the arm of a gate.
   void set_label(std::string label);
   /// `purpose` stands before what the ranks tell, e.g. "fills caches:".

@@ -55,23 +55,8 @@ void add_notes(const std::vector<GateRow>& rows, const std::vector<detail::GateW
     out.notes.push_back("what improved is worth a new baseline: stepgauge baseline save, of the run of head");
 }
 
-bool screen_suspects(const GateCell& cell, const GatePolicy& policy) {
-  Gate scratch;
-  std::vector<detail::GateWork> work;
-  detail::add_metric_rows(cell, policy, scratch, work);
-  return std::any_of(work.begin(), work.end(), [&](const detail::GateWork& item) {
-    return detail::suspicion_of(item.screen, policy) != Suspicion::none;
-  });
-}
-
-bool failures_to_confirm(const GateCell& cell, const GatePolicy& policy) {
-  const auto count = detail::failures(cell, GateStage::screen);
-  return detail::head_fails(count, policy) && count.head_failed < count.head_launches;
-}
-
 bool can_confirm(const GateCell& cell, const GatePolicy& policy) {
-  return cell.unmatched.empty() && detail::complete(cell, GateStage::screen, policy) &&
-         detail::gave_up_reason(cell, policy).empty();
+  return cell.unmatched.empty() && detail::screened(cell, policy) && detail::gave_up_reason(cell, policy).empty();
 }
 
 }  // namespace
@@ -80,20 +65,32 @@ std::string_view to_string(GateStage stage) {
   return stage == GateStage::screen ? "screen" : "confirm";
 }
 
-std::vector<std::size_t> cells_to_confirm(const std::vector<GateCell>& cells, const GatePolicy& policy) {
-  std::vector<std::size_t> out;
+GateConfirmation to_confirm(const std::vector<GateCell>& cells, const GatePolicy& policy) {
+  GateConfirmation out;
   for (std::size_t i = 0; i < cells.size(); ++i) {
+    Gate scratch;
+    std::vector<detail::GateWork> work;
+    if (cells[i].unmatched.empty()) detail::add_metric_rows(cells[i], policy, scratch, work);
+    const auto own = detail::suspect_rows(scratch.rows, work, policy);
+    out.family.worse += own.worse;
+    out.family.better += own.better;
     if (!can_confirm(cells[i], policy)) continue;
-    if (screen_suspects(cells[i], policy) || failures_to_confirm(cells[i], policy)) out.push_back(i);
+    if (own.worse + own.better > 0 || detail::failures_to_confirm(cells[i], policy)) out.cells.push_back(i);
   }
   return out;
 }
 
-bool confirmed_early(const GateCell& cell, const GatePolicy& policy) {
-  if (!failures_to_confirm(cell, policy) || screen_suspects(cell, policy)) return false;
-  auto count = detail::failures(cell, GateStage::confirm);
-  count.head_launches = std::max(count.head_launches, policy.confirm_pairs);  // as if the others went well
-  return detail::head_fails(count, policy);
+bool confirmation_ended(const GateCell& cell, const GateFamily& family, const GatePolicy& policy) {
+  if (detail::failures_to_confirm(cell, policy) && !detail::failures_decided(cell, policy)) return false;
+  Gate scratch;
+  std::vector<detail::GateWork> work;
+  detail::add_metric_rows(cell, policy, scratch, work);
+  detail::suspect_rows(scratch.rows, work, policy);
+  return std::all_of(work.begin(), work.end(), [&](const detail::GateWork& item) {
+    const auto& row = scratch.rows[item.row];
+    return row.suspicion == Suspicion::none ||
+           detail::progress_of(cell, row, row.suspicion, family.of(row.suspicion), policy).decided;
+  });
 }
 
 Gate judge_gate(const std::vector<GateCell>& cells, const GatePolicy& policy) {
@@ -103,7 +100,9 @@ Gate judge_gate(const std::vector<GateCell>& cells, const GatePolicy& policy) {
     count(cell, out);
     detail::add_gate_rows(cell, policy, out, work);
   }
-  out.suspected = detail::judge_rows(out.rows, work, policy);
+  const auto family = detail::suspect_rows(out.rows, work, policy);
+  detail::judge_rows(out.rows, work, family, policy);
+  out.suspected = family.worse;
   for (const auto& row : out.rows) count(row, out);
   add_notes(out.rows, work, out);
   out.exit_code = exit_code_of(out.counts);

@@ -79,13 +79,20 @@ struct GateRow {
   std::optional<double> mde;             ///< smallest change for the worse that would have been found (power 80 %)
   std::optional<double> worse_bound;     ///< one-sided 90 % bound of the change for the worse
   std::optional<double> p;               ///< of the stage's test, in the direction of the suspicion
-  std::optional<double> p_adjusted;      ///< confirmation: Holm over the rows under suspicion
+  std::optional<double> p_adjusted;      ///< confirmation: Holm over the rows under suspicion, of p over the looks
   std::optional<double> p_sign_flip;     ///< confirmation: the randomisation test of the same hypothesis
   std::optional<double> hodges_lehmann;  ///< confirmation: change by the Hodges-Lehmann estimate
+  std::size_t looks = 0;                 ///< confirmation: looks taken at its pairs
   bool exact = false;                    ///< no spread in either arm: no test was needed
   bool gateable = true;                  ///< the MDE is within pass_limit thresholds
   Verdict verdict = Verdict::inconclusive;
   std::string reason;
+};
+
+/// Rows under suspicion: the families of Holm.
+struct GateFamily {
+  std::size_t worse = 0, better = 0;
+  std::size_t of(Suspicion suspicion) const { return suspicion == Suspicion::better ? better : worse; }
 };
 
 struct ArmLaunches {
@@ -104,21 +111,28 @@ struct Gate {
   ExitCode exit_code = ExitCode::not_comparable;
 };
 
-/// The cells (indices) with a row under suspicion after the screen, worse or better, or whose head fails too often:
-/// they get confirm_pairs new pairs.
-std::vector<std::size_t> cells_to_confirm(const std::vector<GateCell>& cells, const GatePolicy& policy);
+/// What the screen leaves to be confirmed.
+struct GateConfirmation {
+  std::vector<std::size_t> cells;  ///< indices: a row is under suspicion, worse or better, or head fails too often
+  GateFamily family;
+};
+GateConfirmation to_confirm(const std::vector<GateCell>& cells, const GatePolicy& policy);
 
-/// Nothing that the confirming pairs still to be made could show would change the verdict: head has failed often
-/// enough, and nothing but its failures was to be confirmed.
-bool confirmed_early(const GateCell& cell, const GatePolicy& policy);
+/// The new pairs of a cell suffice: every row under suspicion is decided at a look, and so are failures of head.
+bool confirmation_ended(const GateCell& cell, const GateFamily& family, const GatePolicy& policy);
 
 /// Judges the blocking metrics of every cell; d_i is head against base of pair i for the worse, ln or points, theta the
 /// threshold on that scale (statistics.md 3.3 to 3.5).
 /// - No spread in either arm: no test; |diff| > theta decides.
-/// - Suspicion: in the screen the one-sided paired t of H0 "diff <= 0" has p < 0.20, and diff >= theta / 2. The mirror
-///   image is a suspicion of an improvement.
-/// - regressed: on the new pairs alone, H0 "diff <= theta / 4" is rejected by Holm at 0.05 over the rows under
-///   suspicion, and diff >= 0.75 theta. improved: the mirror image, a family of its own.
+/// - Suspicion: in the screen the one-sided paired t of H0 "diff <= 0" has p < 0.20, and diff >= theta / 2; with
+///   screen_signs also when the sign test and the median say so. The mirror image is a suspicion of an improvement.
+/// - regressed: on the new pairs alone, H0 "diff <= theta / 4" is rejected by Holm at alpha over the rows under
+///   suspicion, and diff >= 0.75 theta. improved: the mirror image, a family of its own. With several looks the p value
+///   of a row is the smallest of p / alpha_share over the looks so far: by Bonferroni its level holds whenever the
+///   confirmation ends, and exactly so for normal differences.
+/// - A confirmation with looks ends for a cell at the first look at which every row of it under suspicion is decided:
+///   confirmed at alpha / (rows under suspicion), or not worth more pairs (GatePolicy::stop_share).
+/// - New pairs without spread of a row whose screen had some: only all of them decide by the exact rule.
 /// - unstable, hence inconclusive: t and sign-flip disagree about 0.05, or mean and Hodges-Lehmann differ by more than
 ///   theta / 2.
 /// - pass: the one-sided 90 % bound of diff and the MDE are below 2 theta; on the new pairs for rows under suspicion,

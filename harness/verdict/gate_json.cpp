@@ -1,5 +1,6 @@
 #include "verdict/gate_json.hpp"
 
+#include "verdict/detail/gate_looks.hpp"
 #include "verdict/detail/row_json.hpp"
 
 namespace stepgauge::verdict {
@@ -27,6 +28,7 @@ Json row_json(const GateRow& row) {
   out["stage"] = to_string(row.stage);
   out["suspicion"] = text_of(row.suspicion);
   out["pairs"] = row.pairs;
+  out["looks"] = row.looks;
   out["base"] = json_of(row.base);
   out["head"] = json_of(row.head);
   out["spread"] = json_of(row.spread);
@@ -41,6 +43,8 @@ Json policy_json(const GatePolicy& policy) {
           {"confirm_pairs", policy.confirm_pairs},
           {"screen_alpha", policy.screen_alpha},
           {"screen_share", policy.screen_share},
+          {"stop_share", policy.stop_share},
+          {"stop_confidence", policy.stop_confidence},
           {"alpha", policy.alpha},
           {"null_share", policy.null_share},
           {"estimate_share", policy.estimate_share},
@@ -49,9 +53,18 @@ Json policy_json(const GatePolicy& policy) {
           {"interval_confidence", policy.interval_confidence},
           {"power", policy.power},
           {"unstable_share", policy.unstable_share},
+          {"unstable_alpha", policy.unstable_alpha},
           {"failed_share", policy.failed_share},
           {"least_failures", policy.least_failures},
+          {"failure_pairs", policy.failure_pairs},
           {"most_repeats", policy.most_repeats}};
+}
+
+Json design_json(const GatePolicy& policy) {
+  Json looks = Json::array();
+  for (const auto& look : detail::looks_of(policy))
+    looks.push_back({{"pairs", look.pairs}, {"alpha_share", look.alpha_share}});
+  return {{"name", design_name(policy)}, {"screen_signs", policy.screen_signs}, {"looks", looks}};
 }
 
 Json counts_json(const Gate& gate) {
@@ -84,6 +97,7 @@ Json to_json(const Gate& gate, const GateContext& context) {
           {"head", {{"arm", context.head}, {"launches", json_of(gate.head)}}},
           {"seed", context.policy.seed},
           {"policy", policy_json(context.policy)},
+          {"design", design_json(context.policy)},
           {"attempts", context.attempts},
           {"budget_s", json_of(context.budget_s)},
           {"elapsed_s", context.elapsed_s},

@@ -304,3 +304,65 @@ def test_clocks_that_changed_between_the_arms(work):
     done = work("gate", "gpu.yaml", "--quiet", "--out", "g", "--pairs", "2,5", "--base", "./base.sh", "--head", "./head.sh", env=env)
     assert done.code == FAILED and "SM clock 1980 MHz in base, 1500 MHz in head" in done.out, done
     assert document(work, "g")["spoilt_pairs"] == 4
+
+
+def free_gate(work: Workspace, out: str, head: str, *more, **keywords) -> Done:
+    """Without --pairs: as many new pairs as it takes."""
+    return work("gate", "small.yaml", "--quiet", "--out", out, "--base", arm(), "--head", head, *more, **keywords)
+
+
+def test_the_design_that_stops_early(work):
+    done = free_gate(work, "g", arm("--seed", "7", "--slow-if", f"{SLOW}*:8"))
+    assert done.code == REGRESSION and "sequential design" in done.out and "3 to 30 new ones" in done.out, done
+    value = document(work, "g")
+    assert rows(value, "regressed") == {(SLOW, "throughput")}
+    assert value["design"]["name"] == "sequential" and value["design"]["looks"][0] == {"pairs": 3, "alpha_share": 0}
+    (row,) = [row for row in value["rows"] if row["verdict"] == "regressed"]
+    assert (row["pairs"], row["looks"]) == (5, 2), "what is clear after five new pairs was measured further"
+    made = {}
+    for place in places(work, "g"):
+        made.setdefault(place["cell"], set()).add(place["pair"])
+    assert made[SLOW] == set(range(10)) and all(len(pairs) <= 8 for cell, pairs in made.items() if cell != SLOW), made
+
+
+def test_pairs_fix_the_design(work):
+    assert gate(work, "g", head=arm("--seed", "7", "--slow-if", f"{SLOW}*:8"), pairs="3,7").code == REGRESSION
+    value = document(work, "g")
+    assert value["design"] == {"name": "fixed", "screen_signs": False, "looks": [{"pairs": 7, "alpha_share": 1}]}
+    (row,) = [row for row in value["rows"] if row["verdict"] == "regressed"]
+    assert (row["pairs"], row["looks"]) == (7, 1)
+
+
+def test_the_design_is_kept_on_resume(work):
+    process = work.start("gate", "small.yaml", "--quiet", "--out", "g", "--base", arm("--mode", "sleep", "--sleep-s", "0.1"), "--head",
+                         arm("--mode", "sleep", "--sleep-s", "0.1", "--seed", "7", "--slow-if", f"{SLOW}*:8"))
+    wait_for(lambda: lines(work) >= 44, "44 records: within the confirmation", 40)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=15) == FAILED
+    assert document(work, "g")["design"]["name"] == "sequential"
+    refused = work("gate", "small.yaml", "--quiet", "--resume", "g", "--pairs", "5,30")
+    assert refused.code == USAGE and "--pairs" in refused.err, refused
+    resumed = work("gate", "small.yaml", "--quiet", "--resume", "g")
+    value = document(work, "g")
+    assert resumed.code == REGRESSION and value["attempts"] == 2, resumed
+    assert [(row["pairs"], row["looks"]) for row in value["rows"] if row["verdict"] == "regressed"] == [(5, 2)]
+
+
+def edit_setup(work: Workspace, out: str, change) -> None:
+    for name in ("base", "head"):
+        path = work.path / out / name / "run.json"
+        value = json.loads(path.read_text())
+        change(value["gate"])
+        path.write_text(json.dumps(value))
+
+
+def test_gates_of_other_versions(work):
+    assert gate(work, "g").code == OK
+    edit_setup(work, "g", lambda setup: setup.pop("design"))  # begun before there was a choice
+    assert work("gate", "small.yaml", "--quiet", "--resume", "g").code == OK and document(work, "g")["design"]["name"] == "fixed"
+    edit_setup(work, "g", lambda setup: setup.update(design="adaptive"))
+    unknown = work("gate", "small.yaml", "--quiet", "--resume", "g")
+    assert unknown.code == USAGE and '"adaptive"' in unknown.err, unknown
+    edit_setup(work, "g", lambda setup: setup.update(design="sequential"))
+    other = work("gate", "small.yaml", "--quiet", "--resume", "g")
+    assert other.code == USAGE and "up to 5 new pairs" in other.err, other

@@ -61,7 +61,7 @@ def test_json_of_every_command(work):
 
 
 def test_suites_of_the_repository_are_valid(work):
-    for name in ("suite", "cell", "record", "run", "baseline", "comparison", "gate", "history", "trend", "selftest",
+    for name in ("suite", "cell", "record", "run", "baseline", "comparison", "gate", "history", "trend", "statistics", "selftest",
                  "why", "bisect"):
         assert "$schema" in work("schema", name).json
     yaml = pytest.importorskip("yaml")

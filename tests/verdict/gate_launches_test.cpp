@@ -42,16 +42,16 @@ GateRow launches_of(const GateCell& cell) {
 TEST(GateLaunches, AThirdOfHeadsLaunchesIsConfirmedThenWorse) {
   const auto screen = crashing({1, 3}, {}, 5);
   EXPECT_EQ(launches_of(screen).verdict, Verdict::inconclusive) << "blocking is decided on new launches";
-  EXPECT_EQ(cells_to_confirm({screen}, small_policy()), std::vector<std::size_t>{0});
+  EXPECT_EQ(to_confirm({screen}, small_policy()).cells, std::vector<std::size_t>{0});
   EXPECT_EQ(launches_of(crashing({1, 3, 6, 8}, {}, 10)).verdict, Verdict::regressed);
   EXPECT_EQ(launches_of(crashing({1, 3, 6}, {}, 10)).verdict, Verdict::invalid) << "1 of 5 is less than a third";
   EXPECT_EQ(launches_of(crashing({1, 3, 6, 8}, {7}, 10)).verdict, Verdict::invalid) << "base fails as well";
 }
 
 TEST(GateLaunches, ConfirmationEndsOnceItIsDecided) {
-  EXPECT_FALSE(confirmed_early(crashing({1, 3, 5}, {}, 6), small_policy()));
+  EXPECT_FALSE(confirmation_ended(crashing({1, 3, 5}, {}, 6), {}, small_policy()));
   const auto cell = crashing({1, 3, 5, 6}, {}, 7);
-  EXPECT_TRUE(confirmed_early(cell, small_policy()));
+  EXPECT_TRUE(confirmation_ended(cell, {}, small_policy()));
   EXPECT_EQ(launches_of(cell).verdict, Verdict::regressed);
 }
 
@@ -59,13 +59,13 @@ TEST(GateLaunches, OneAccidentIsNoPattern) {
   const auto out = judge_gate({crashing({2}, {}, 5)}, small_policy());
   EXPECT_EQ(launches_of(crashing({2}, {}, 5)).verdict, Verdict::invalid);
   EXPECT_EQ(out.exit_code, ExitCode::measurement_failed);
-  EXPECT_TRUE(cells_to_confirm({crashing({2}, {}, 5)}, small_policy()).empty());
+  EXPECT_TRUE(to_confirm({crashing({2}, {}, 5)}, small_policy()).cells.empty());
 }
 
 TEST(GateLaunches, OneOfThreeIsStillOneAccident) {
   auto policy = small_policy();
   policy.screen_pairs = 3;
-  EXPECT_TRUE(cells_to_confirm({crashing({2}, {}, 3)}, policy).empty());
+  EXPECT_TRUE(to_confirm({crashing({2}, {}, 3)}, policy).cells.empty());
 }
 
 TEST(GateLaunches, SpoiltLaunchesDoNotDiluteFailures) {
@@ -75,7 +75,7 @@ TEST(GateLaunches, SpoiltLaunchesDoNotDiluteFailures) {
       add_try(cell, GateStage::screen, pair, ok_launch(metric, 100), spoilt_launch());
     add_try(cell, GateStage::screen, pair, ok_launch(metric, 100), failed_launch());
   }
-  EXPECT_EQ(cells_to_confirm({cell}, small_policy()), std::vector<std::size_t>{0}) << "2 of 5, not 2 of 9";
+  EXPECT_EQ(to_confirm({cell}, small_policy()).cells, std::vector<std::size_t>{0}) << "2 of 5, not 2 of 9";
 }
 
 TEST(GateLaunches, ABaseThatFailsIsANote) {
@@ -92,7 +92,7 @@ TEST(GateLaunches, NothingOfHeadWorks) {
   EXPECT_EQ(launches_of(crashing(all, {}, 5)).verdict, Verdict::regressed);
   EXPECT_EQ(worse.exit_code, ExitCode::regression);
   EXPECT_EQ(judge_gate({crashing(all, all, 5)}, small_policy()).exit_code, ExitCode::measurement_failed);
-  EXPECT_TRUE(cells_to_confirm({crashing(all, {}, 5)}, small_policy()).empty());
+  EXPECT_TRUE(to_confirm({crashing(all, {}, 5)}, small_policy()).cells.empty());
 }
 
 TEST(GateLaunches, SpoiltPairsAreRepeatedThreeTimes) {

@@ -68,7 +68,7 @@ TEST(Gate, TheScreenAloneDecidesNothing) {
   EXPECT_NEAR(*row.p, 1.45979e-5, 1e-9);
   EXPECT_NE(row.reason.find("0 of 5 confirming pairs"), std::string::npos) << row.reason;
   EXPECT_EQ(out.exit_code, ExitCode::inconclusive);
-  EXPECT_EQ(cells_to_confirm({pairs_of("throughput", quiet), cell}, small_policy()), std::vector<std::size_t>{1});
+  EXPECT_EQ(to_confirm({pairs_of("throughput", quiet), cell}, small_policy()).cells, std::vector<std::size_t>{1});
 }
 
 TEST(Gate, SuspicionNeedsHalfTheToleranceAndAP) {
@@ -250,7 +250,7 @@ TEST(Gate, AScreenCutShortIsInconclusive) {
   const auto row = row_of(cell);
   EXPECT_EQ(row.verdict, Verdict::inconclusive);
   EXPECT_NE(row.reason.find("3 of 5 screening pairs were made: the budget"), std::string::npos) << row.reason;
-  EXPECT_TRUE(cells_to_confirm({pairs_of("throughput", {3, 3.1, 2.9})}, small_policy()).empty());
+  EXPECT_TRUE(to_confirm({pairs_of("throughput", {3, 3.1, 2.9})}, small_policy()).cells.empty());
   auto half = pairs_of("throughput", slower, {2.7, 3.1, 3.3});
   EXPECT_EQ(row_of(half).verdict, Verdict::inconclusive) << "the declared number of new pairs was not made";
 }

@@ -67,7 +67,7 @@ void judge_failures(GateRow& row, const GateCell& cell, const GatePolicy& policy
   if (!head_fails(screen, policy)) return settle(row, Verdict::invalid, text_of(all));
   if (screen.head_failed == screen.head_launches) return settle(row, Verdict::regressed, text_of(all));
   row.suspicion = Suspicion::worse;
-  if (!complete(cell, GateStage::confirm, policy) && !confirmed_early(cell, policy)) {
+  if (!failures_decided(cell, policy)) {
     auto reason = text_of(screen) + "; not confirmed";
     if (!cell.stopped.empty()) reason += ": " + cell.stopped;
     return settle(row, Verdict::inconclusive, reason);
@@ -90,17 +90,6 @@ void add_launches_row(const GateCell& cell, const GatePolicy& policy, Gate& out)
   auto row = start_row(cell, launches_row);
   judge_failures(row, cell, policy);
   out.rows.push_back(std::move(row));
-}
-
-std::string bad_values(const PairedValues& values, Scale scale) {
-  const auto find = [&](const std::vector<double>& numbers) {
-    return std::find_if(numbers.begin(), numbers.end(), [&](double value) { return !usable(value, scale); });
-  };
-  if (const auto bad = find(values.base); bad != values.base.end())
-    return fmt::format("cannot compare: base has a value of {}", *bad);
-  if (const auto bad = find(values.head); bad != values.head.end())
-    return fmt::format("cannot compare: head has a value of {}", *bad);
-  return values.other_unit.empty() ? "" : fmt::format("units differ: {} and {}", values.unit, values.other_unit);
 }
 
 std::string lacking(const char* arm, const std::string& absent) {
@@ -147,16 +136,7 @@ void add_metric_rows(const GateCell& cell, const GatePolicy& policy, Gate& out, 
     auto& row = out.rows.emplace_back(start_row(cell, metric));
     row.unit = values.unit;
     if (settle_without_numbers(row, values, cell, policy)) continue;
-    GateWork item{out.rows.size() - 1, &cell, *sample_of(values, row), std::nullopt};
-    if (complete(cell, GateStage::confirm, policy) && suspicion_of(item.screen, policy) != Suspicion::none) {
-      const auto fresh = paired_values(cell, GateStage::confirm, metric.name, policy);
-      if (const auto bad = bad_values(fresh, row.scale); !bad.empty()) {
-        settle(row, Verdict::invalid, bad);
-        continue;
-      }
-      item.confirm = sample_of(fresh, row);
-    }
-    work.push_back(std::move(item));
+    work.push_back({out.rows.size() - 1, &cell, *sample_of(values, row), std::nullopt, {}});
   }
 }
 

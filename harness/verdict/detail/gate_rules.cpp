@@ -5,28 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/hodges_lehmann.hpp"
 #include "stats/multiple.hpp"
 #include "stats/paired_power.hpp"
-#include "stats/sign_flip.hpp"
+#include "stats/sign_test.hpp"
+#include "stats/summary.hpp"
 #include "verdict/detail/wording.hpp"
 
 namespace stepgauge::verdict::detail {
 namespace {
 
 constexpr double rounding = 1e-12;  ///< of differences that are exact on paper
-
-stats::Paired towards(Suspicion direction, stats::Paired sample) {
-  if (direction == Suspicion::better) sample.mean = -sample.mean;
-  return sample;
-}
-
-std::vector<double> towards(Suspicion direction, std::vector<double> differences) {
-  if (direction == Suspicion::better) {
-    for (auto& value : differences) value = -value;
-  }
-  return differences;
-}
 
 void settle(GateRow& row, Verdict verdict, std::string reason = "") {
   row.verdict = verdict;
@@ -50,9 +38,14 @@ void fill_numbers(GateRow& row, const GateSample& sample, GateStage stage, const
   row.worse_bound = size_of(row, stats::paired_upper_bound(sample.paired, policy.bound_confidence));
 }
 
-/// The smallest change for the worse that the confirmation would have found, on the scale of the differences.
-double smallest_seen(const GateSample& sample, std::size_t pairs, std::size_t family, const GatePolicy& policy) {
-  const double alpha = policy.alpha / static_cast<double>(std::max<std::size_t>(1, family));
+/// The smallest change for the worse that the confirmation would find at its last look, on the scale of the
+/// differences. One that ended early for want of hope is taken as if it had gone on.
+double smallest_seen(const GateWork& item, std::size_t family, const GatePolicy& policy) {
+  const auto& sample = item.confirm ? *item.confirm : item.screen;
+  const bool planned = !item.confirm || !policy.looks.empty();
+  const auto pairs = planned ? std::max(policy.confirm_pairs, sample.paired.n) : sample.paired.n;
+  const double alpha =
+      policy.alpha * looks_of(policy).back().alpha_share / static_cast<double>(std::max<std::size_t>(1, family));
   return stats::paired_mde(sample.paired.sd, pairs, {alpha, policy.power, policy.null_share * sample.theta});
 }
 
@@ -79,78 +72,87 @@ void judge_absence(GateRow& row, const GateSample& sample, const GatePolicy& pol
 }
 
 /// Why the confirmation cannot be trusted; empty when it can.
-std::string unstable_reason(const GateRow& row, const GateSample& sample, const GatePolicy& policy) {
-  if ((*row.p < policy.alpha) != (*row.p_sign_flip < policy.alpha)) {
-    return fmt::format("unstable: the t test has p = {:.2g} and the sign-flip test p = {:.2g}", *row.p,
-                       *row.p_sign_flip);
+std::string unstable_reason(const GateRow& row, const GateTests& tests) {
+  if (!tests.same_p) {
+    return fmt::format("unstable: the t test has p = {:.2g} and the sign-flip test p = {:.2g}", tests.p,
+                       tests.p_sign_flip);
   }
-  const double centre = stats::hodges_lehmann(sample.worse);
-  if (std::abs(centre - sample.paired.mean) <= policy.unstable_share * sample.theta) return "";
+  if (tests.same_centre) return "";
   return fmt::format("unstable: the mean change is {}, the median of the pairs' averages {}",
                      row.change ? change_text(row, *row.change) : "-",
                      row.hodges_lehmann ? change_text(row, *row.hodges_lehmann) : "-");
 }
 
-void judge_confirmed(GateRow& row, const GateSample& sample, const GatePolicy& policy) {
-  if (sample.exact) return judge_exact(row, sample);
-  if (const auto reason = unstable_reason(row, sample, policy); !reason.empty())
+void judge_confirmed(GateRow& row, const GateWork& item, const GatePolicy& policy) {
+  const auto& sample = *item.confirm;
+  if (sample.exact && item.progress.complete) return judge_exact(row, sample);
+  if (sample.exact) {
+    row.mde = sample.threshold;
+    return judge_absence(row, sample, policy);
+  }
+  if (const auto reason = unstable_reason(row, item.progress.tests); !reason.empty())
     return settle(row, Verdict::inconclusive, reason);
-  const double estimate = towards(row.suspicion, sample.paired).mean;
-  if (*row.p_adjusted < policy.alpha && estimate >= policy.estimate_share * sample.theta - rounding)
+  if (*row.p_adjusted < policy.alpha && item.progress.tests.large)
     return settle(row, row.suspicion == Suspicion::worse ? Verdict::regressed : Verdict::improved);
   judge_absence(row, sample, policy);
 }
 
 std::string not_confirmed_reason(const GateRow& row, const GateWork& item, const GatePolicy& policy) {
   const auto made = settled_pairs(*item.cell, GateStage::confirm, policy);
-  auto out = fmt::format("the screen suspects {}; {} of {} confirming pairs were made", change_text(row, *row.change),
-                         made, policy.confirm_pairs);
+  auto out = fmt::format("the screen suspects {}; {} of {}{} confirming pairs were made", change_text(row, *row.change),
+                         made, policy.looks.empty() ? "" : "at most ", policy.confirm_pairs);
   if (made == policy.confirm_pairs) out += ", fewer than two of them have values";
   if (!item.cell->stopped.empty()) out += ": " + item.cell->stopped;
   return out;
 }
 
-/// p values of the rows under this suspicion; those without confirmation count in the family as 1.
-std::size_t test_family(std::vector<GateRow>& rows, const std::vector<GateWork>& work, Suspicion direction,
-                        const GatePolicy& policy) {
+/// What the new pairs of the rows under suspicion say; those whose values cannot be compared are invalid.
+void add_progress(std::vector<GateRow>& rows, std::vector<GateWork>& work, const GateFamily& family,
+                  const GatePolicy& policy) {
+  for (auto& item : work) {
+    auto& row = rows[item.row];
+    if (row.suspicion == Suspicion::none) continue;
+    item.progress = progress_of(*item.cell, row, row.suspicion, family.of(row.suspicion), policy);
+    row.looks = item.progress.looks;
+    if (!item.progress.decided || !item.progress.sample) continue;
+    item.confirm = item.progress.sample;
+    if (item.confirm->exact) continue;
+    row.p = item.progress.tests.p;
+    row.p_sign_flip = item.progress.tests.p_sign_flip;
+    row.hodges_lehmann = change_of(row, item.progress.tests.hodges_lehmann);
+  }
+}
+
+/// Holm over the rows under this suspicion; those without confirmation count in the family as 1.
+void adjust_family(std::vector<GateRow>& rows, const std::vector<GateWork>& work, Suspicion direction) {
   std::vector<const GateWork*> family;
   std::vector<double> p_values;
   for (const auto& item : work) {
-    auto& row = rows[item.row];
-    if (row.suspicion != direction) continue;
+    if (rows[item.row].suspicion != direction) continue;
     family.push_back(&item);
-    if (!item.confirm) {
-      p_values.push_back(1);
-      continue;
-    }
-    const double null = policy.null_share * item.confirm->theta;
-    row.p = stats::paired_p_above(towards(direction, item.confirm->paired), null);
-    row.p_sign_flip = stats::sign_flip_p_above(towards(direction, item.confirm->worse), null, policy.seed);
-    row.hodges_lehmann = change_of(row, stats::hodges_lehmann(item.confirm->worse));
-    p_values.push_back(*row.p);
+    p_values.push_back(item.confirm ? item.progress.p : 1);
   }
   const auto adjusted = stats::holm_adjusted(p_values);
   for (std::size_t i = 0; i < family.size(); ++i) {
     if (family[i]->confirm) rows[family[i]->row].p_adjusted = adjusted[i];
   }
-  return family.size();
 }
 
 void judge_row(GateRow& row, const GateWork& item, std::size_t family, const GatePolicy& policy) {
-  const bool screened = complete(*item.cell, GateStage::screen, policy);
   const auto& sample = item.confirm ? *item.confirm : item.screen;
   if (!sample.exact) {
-    const double mde = smallest_seen(sample, item.confirm ? sample.paired.n : policy.confirm_pairs, family, policy);
+    const double mde = smallest_seen(item, family, policy);
     row.mde = size_of(row, mde);
     row.gateable = mde <= policy.pass_limit * sample.theta;
   }
-  if (!screened) {
+  if (!item.progress.bad.empty()) return settle(row, Verdict::invalid, item.progress.bad);
+  if (!screened(*item.cell, policy)) {
     const auto made = settled_pairs(*item.cell, GateStage::screen, policy);
     return settle(row, Verdict::inconclusive,
                   fmt::format("{} of {} screening pairs were made{}{}", made, policy.screen_pairs,
                               item.cell->stopped.empty() ? "" : ": ", item.cell->stopped));
   }
-  if (item.confirm) return judge_confirmed(row, *item.confirm, policy);
+  if (item.confirm) return judge_confirmed(row, item, policy);
   if (item.screen.exact) return judge_exact(row, item.screen);
   if (row.suspicion != Suspicion::none)
     return settle(row, Verdict::inconclusive, not_confirmed_reason(row, item, policy));
@@ -161,27 +163,43 @@ void judge_row(GateRow& row, const GateWork& item, std::size_t family, const Gat
 
 Suspicion suspicion_of(const GateSample& screen, const GatePolicy& policy) {
   if (screen.exact) return Suspicion::none;  // the exact rule needs no confirmation
+  const double least = policy.screen_share * screen.theta - rounding;
   for (const auto direction : {Suspicion::worse, Suspicion::better}) {
     const auto sample = towards(direction, screen.paired);
-    if (sample.mean >= policy.screen_share * screen.theta - rounding &&
-        stats::paired_p_above(sample, 0) < policy.screen_alpha)
-      return direction;
+    if (sample.mean >= least && stats::paired_p_above(sample, 0) < policy.screen_alpha) return direction;
+  }
+  if (!policy.screen_signs) return Suspicion::none;
+  for (const auto direction : {Suspicion::worse, Suspicion::better}) {
+    const auto worse = towards(direction, screen.worse);
+    if (*stats::median(worse) >= least && stats::sign_test_p_above(worse) < policy.screen_alpha) return direction;
   }
   return Suspicion::none;
 }
 
-std::size_t judge_rows(std::vector<GateRow>& rows, const std::vector<GateWork>& work, const GatePolicy& policy) {
+GateFamily suspect_rows(std::vector<GateRow>& rows, const std::vector<GateWork>& work, const GatePolicy& policy) {
+  GateFamily out;
   for (const auto& item : work) {
     auto& row = rows[item.row];
-    if (complete(*item.cell, GateStage::screen, policy)) row.suspicion = suspicion_of(item.screen, policy);
-    if (row.suspicion != Suspicion::none) row.p = stats::paired_p_above(towards(row.suspicion, item.screen.paired), 0);
-    fill_numbers(row, item.confirm ? *item.confirm : item.screen, item.confirm ? GateStage::confirm : GateStage::screen,
-                 policy);
+    if (screened(*item.cell, policy)) row.suspicion = suspicion_of(item.screen, policy);
+    out.worse += row.suspicion == Suspicion::worse;
+    out.better += row.suspicion == Suspicion::better;
   }
-  const auto family = test_family(rows, work, Suspicion::worse, policy);
-  test_family(rows, work, Suspicion::better, policy);
-  for (const auto& item : work) judge_row(rows[item.row], item, family, policy);
-  return family;
+  return out;
+}
+
+void judge_rows(std::vector<GateRow>& rows, std::vector<GateWork>& work, const GateFamily& family,
+                const GatePolicy& policy) {
+  for (const auto& item : work) {
+    auto& row = rows[item.row];
+    if (row.suspicion != Suspicion::none) row.p = stats::paired_p_above(towards(row.suspicion, item.screen.paired), 0);
+  }
+  add_progress(rows, work, family, policy);
+  for (const auto& item : work) {
+    fill_numbers(rows[item.row], item.confirm ? *item.confirm : item.screen,
+                 item.confirm ? GateStage::confirm : GateStage::screen, policy);
+  }
+  for (const auto direction : {Suspicion::worse, Suspicion::better}) adjust_family(rows, work, direction);
+  for (const auto& item : work) judge_row(rows[item.row], item, family.worse, policy);
 }
 
 }  // namespace stepgauge::verdict::detail

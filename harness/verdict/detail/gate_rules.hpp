@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "verdict/detail/gate_looks.hpp"
 #include "verdict/detail/gate_sample.hpp"
 #include "verdict/gate.hpp"
 
@@ -14,13 +15,18 @@ struct GateWork {
   std::size_t row = 0;  ///< index into the rows
   const GateCell* cell = nullptr;
   GateSample screen;
-  std::optional<GateSample> confirm;  ///< of the new pairs, once all of them are made
+  std::optional<GateSample> confirm;  ///< of the new pairs, once they decide
+  GateProgress progress{};            ///< of a row under suspicion
 };
 
 /// What the screen makes of a sample; never a verdict.
 Suspicion suspicion_of(const GateSample& screen, const GatePolicy& policy);
 
-/// Gives every row of `work` its suspicion, numbers and verdict. Returns the size of the family for the worse.
-std::size_t judge_rows(std::vector<GateRow>& rows, const std::vector<GateWork>& work, const GatePolicy& policy);
+/// Gives every row of `work` its suspicion, once its cell is screened; returns how many there are.
+GateFamily suspect_rows(std::vector<GateRow>& rows, const std::vector<GateWork>& work, const GatePolicy& policy);
+
+/// Gives every row of `work` its numbers and verdict.
+void judge_rows(std::vector<GateRow>& rows, std::vector<GateWork>& work, const GateFamily& family,
+                const GatePolicy& policy);
 
 }  // namespace stepgauge::verdict::detail

@@ -1,5 +1,7 @@
 #include "verdict/detail/gate_sample.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -17,6 +19,17 @@ std::optional<double> finite(double value) {
 }
 
 }  // namespace
+
+std::string bad_values(const PairedValues& values, Scale scale) {
+  const auto find = [&](const std::vector<double>& numbers) {
+    return std::find_if(numbers.begin(), numbers.end(), [&](double value) { return !usable(value, scale); });
+  };
+  if (const auto bad = find(values.base); bad != values.base.end())
+    return fmt::format("cannot compare: base has a value of {}", *bad);
+  if (const auto bad = find(values.head); bad != values.head.end())
+    return fmt::format("cannot compare: head has a value of {}", *bad);
+  return values.other_unit.empty() ? "" : fmt::format("units differ: {} and {}", values.unit, values.other_unit);
+}
 
 bool usable(double value, Scale scale) {
   return std::isfinite(value) && (scale == Scale::points || value > 0);

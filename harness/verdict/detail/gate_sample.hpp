@@ -22,6 +22,9 @@ struct GateSample {
 /// nullopt with fewer than two pairs. The values are usable().
 std::optional<GateSample> sample_of(const PairedValues& values, const GateRow& row);
 
+/// Why the values cannot be compared: one that is not usable(), or units that differ; empty when they can.
+std::string bad_values(const PairedValues& values, Scale scale);
+
 /// Finite, and above 0 on the ratio scale.
 bool usable(double value, Scale scale);
 

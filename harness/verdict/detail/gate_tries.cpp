@@ -54,9 +54,16 @@ const double* value_of(const GateLaunch& launch, const std::string& metric, Pair
 
 }  // namespace
 
-bool complete(const GateCell& cell, GateStage stage, const GatePolicy& policy) {
-  const auto range = pairs_of(stage, policy);
-  return settled_pairs(cell, stage, policy) == static_cast<std::size_t>(range.to - range.from);
+bool screened(const GateCell& cell, const GatePolicy& policy) {
+  return settled_up_to(cell, GateStage::screen, policy.screen_pairs, policy);
+}
+
+bool settled_up_to(const GateCell& cell, GateStage stage, std::size_t count, const GatePolicy& policy) {
+  const auto from = pairs_of(stage, policy).from;
+  for (int pair = from; pair < from + static_cast<int>(count); ++pair) {
+    if (pair_state(cell, pair, policy) != PairState::settled) return false;
+  }
+  return true;
 }
 
 std::size_t settled_pairs(const GateCell& cell, GateStage stage, const GatePolicy& policy) {
@@ -91,9 +98,24 @@ bool head_fails(const Failures& count, const GatePolicy& policy) {
          static_cast<double>(count.head_failed) >= share - 1e-9;
 }
 
-PairedValues paired_values(const GateCell& cell, GateStage stage, const std::string& metric, const GatePolicy& policy) {
+bool failures_to_confirm(const GateCell& cell, const GatePolicy& policy) {
+  const auto count = failures(cell, GateStage::screen);
+  return head_fails(count, policy) && count.head_failed < count.head_launches;
+}
+
+bool failures_decided(const GateCell& cell, const GatePolicy& policy) {
+  const auto needed = std::min(policy.failure_pairs, policy.confirm_pairs);
+  if (settled_up_to(cell, GateStage::confirm, needed, policy)) return true;
+  auto count = failures(cell, GateStage::confirm);
+  count.head_launches = std::max(count.head_launches, needed);  // as if the others went well
+  return head_fails(count, policy);
+}
+
+PairedValues paired_values(const GateCell& cell, GateStage stage, const std::string& metric, const GatePolicy& policy,
+                           std::size_t most) {
   PairedValues out;
-  const auto range = pairs_of(stage, policy);
+  auto range = pairs_of(stage, policy);
+  if (most < static_cast<std::size_t>(range.to - range.from)) range.to = range.from + static_cast<int>(most);
   for (int pair = range.from; pair < range.to; ++pair) {
     const auto* one = last_try(cell, pair);
     if (one == nullptr || spoilt(*one)) continue;

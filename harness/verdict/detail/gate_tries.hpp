@@ -8,8 +8,11 @@
 
 namespace stepgauge::verdict::detail {
 
-/// Every pair of the stage is settled.
-bool complete(const GateCell& cell, GateStage stage, const GatePolicy& policy);
+/// Every pair of the screen is settled.
+bool screened(const GateCell& cell, const GatePolicy& policy);
+
+/// The first `count` pairs of the stage are settled.
+bool settled_up_to(const GateCell& cell, GateStage stage, std::size_t count, const GatePolicy& policy);
 
 /// Pairs of the stage that are settled, both launches ok or not.
 std::size_t settled_pairs(const GateCell& cell, GateStage stage, const GatePolicy& policy);
@@ -27,6 +30,11 @@ Failures failures(const GateCell& cell, GateStage stage);
 /// Head fails in a third of its launches or more, and base never.
 bool head_fails(const Failures& count, const GatePolicy& policy);
 
+/// The screen's failures of head are to be confirmed: some of its launches fail, not all.
+bool failures_to_confirm(const GateCell& cell, const GatePolicy& policy);
+/// They are judged: all pairs for that are made, or head has failed often enough whatever the others would show.
+bool failures_decided(const GateCell& cell, const GatePolicy& policy);
+
 /// Values of one metric over the usable pairs of a stage.
 struct PairedValues {
   std::vector<double> base, head;  ///< of pairs that have both
@@ -34,6 +42,8 @@ struct PairedValues {
   std::string unit, other_unit;  ///< other_unit: a launch had this one; empty when all agree
   std::string absent_base, absent_head;
 };
-PairedValues paired_values(const GateCell& cell, GateStage stage, const std::string& metric, const GatePolicy& policy);
+/// Of the first `most` pairs of the stage.
+PairedValues paired_values(const GateCell& cell, GateStage stage, const std::string& metric, const GatePolicy& policy,
+                           std::size_t most = static_cast<std::size_t>(-1));
 
 }  // namespace stepgauge::verdict::detail
