@@ -109,9 +109,8 @@ verdict::BisectTest BisectSession::measure(const Arm& arm, const std::filesystem
     GateSetup setup;
     setup.base = arms_.good.forms;
     setup.head = arm.forms;
-    setup.seed = seed;
-    setup.screen_pairs = gate.screen_pairs;
-    setup.confirm_pairs = gate.confirm_pairs;
+    setup.policy = gate;
+    setup.policy.seed = seed;
     const auto launches = static_cast<int>(gate.screen_pairs);
     const auto base = arm_plan(arms_.good, suite_, launches, program_.name);
     const auto head = arm_plan(arm, suite_, launches, program_.name);
@@ -128,7 +127,7 @@ verdict::BisectTest BisectSession::measure(const Arm& arm, const std::filesystem
                                new_run_info(head, suite_.suite_path, program_), setup);
   }
   auto used = gate;
-  used.seed = pairs->setup().seed;
+  used.seed = pairs->setup().policy.seed;
   GateBudget budget(std::nullopt, *pairs, guess_of(*pairs, machine_));
   for (auto count = policy.first_pairs;; count = std::min(2 * count, policy.most_pairs)) {
     const auto done = run_pairs(*pairs, *engine_, budget,

@@ -88,11 +88,10 @@ ChangeReport change_report(const verdict::Gate& gate, const verdict::GateContext
   out.software = context.software;
   out.notes = gate.notes;
   out.design = fmt::format(
-      "{} pairs of each cell, {} new ones of cells under suspicion; rows suspected: {}, pairs dropped: {}; launches "
-      "ok, "
-      "failed, spoilt: {}, {}, {} of base and {}, {}, {} of head",
-      context.policy.screen_pairs, context.policy.confirm_pairs, gate.suspected, gate.spoilt_pairs, gate.base.ok,
-      gate.base.failed, gate.base.outside, gate.head.ok, gate.head.failed, gate.head.outside);
+      "{}; rows suspected: {}, pairs dropped: {}; launches ok, failed, spoilt: {}, {}, {} of base and {}, {}, {} of "
+      "head",
+      verdict::design_text(context.policy), gate.suspected, gate.spoilt_pairs, gate.base.ok, gate.base.failed,
+      gate.base.outside, gate.head.ok, gate.head.failed, gate.head.outside);
   out.seed = context.policy.seed;
   out.attempts = context.attempts;
   out.command = detail::shell_words(with_seed(context.command, context.policy.seed));

@@ -101,13 +101,9 @@ std::string header_text(const Gate& gate, const GateContext& context, const Styl
           counts.improved, counts.inconclusive, gate.not_gateable, counts.invalid, counts.missing),
       style, 2);
   const auto& policy = context.policy;
-  const auto least = policy.looks.empty() ? "" : fmt::format("{} to ", policy.looks.front().pairs);
-  out += wrapped(
-      fmt::format("seed {}, attempt {}; {} design: {} pairs of each cell, {}{} new ones of cells under suspicion; rows "
-                  "suspected: {}, pairs dropped: {}",
-                  policy.seed, context.attempts, verdict::design_name(policy), policy.screen_pairs, least,
-                  policy.confirm_pairs, gate.suspected, gate.spoilt_pairs),
-      style, 2);
+  out += wrapped(fmt::format("seed {}, attempt {}; {}; rows suspected: {}, pairs dropped: {}", policy.seed,
+                             context.attempts, verdict::design_text(policy), gate.suspected, gate.spoilt_pairs),
+                 style, 2);
   if (!context.stopped.empty()) out += wrapped("ended early: " + context.stopped, style, 2);
   return out;
 }

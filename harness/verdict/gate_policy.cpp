@@ -1,5 +1,7 @@
 #include "verdict/gate_policy.hpp"
 
+#include <fmt/format.h>
+
 namespace stepgauge::verdict {
 
 GatePolicy sequential_policy() {
@@ -14,6 +16,12 @@ GatePolicy sequential_policy() {
 
 const char* design_name(const GatePolicy& policy) {
   return policy.looks.empty() ? "fixed" : "sequential";
+}
+
+std::string design_text(const GatePolicy& policy) {
+  const auto least = policy.looks.empty() ? "" : fmt::format("{} to ", policy.looks.front().pairs);
+  return fmt::format("{} design: {} pairs of each cell, {}{} new ones of cells under suspicion", design_name(policy),
+                     policy.screen_pairs, least, policy.confirm_pairs);
 }
 
 }  // namespace stepgauge::verdict

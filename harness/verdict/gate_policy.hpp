@@ -2,6 +2,7 @@
 // The numbers of the gate: proposals of the design until a variance study on the machines at hand says otherwise.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace stepgauge::verdict {
@@ -54,5 +55,8 @@ GatePolicy sequential_policy();
 
 /// "fixed" or "sequential".
 const char* design_name(const GatePolicy& policy);
+
+/// "sequential design: 5 pairs of each cell, 3 to 30 new ones of cells under suspicion".
+std::string design_text(const GatePolicy& policy);
 
 }  // namespace stepgauge::verdict

@@ -36,6 +36,7 @@ GateRow row_from(const Json& value, std::string_view where) {
   row.spread = number_from(value, "spread", where);
   row.p_sign_flip = number_from(value, "p_sign_flip", where);
   row.hodges_lehmann = number_from(value, "hodges_lehmann", where);
+  row.looks = optional<std::size_t>(value, "looks", 0, where);
   row.gateable = require<bool>(value, "gateable", where);
   return row;
 }
@@ -59,7 +60,21 @@ GatePolicy policy_from(const Json& value, std::string_view where) {
   read("failed_share", out.failed_share);
   read("least_failures", out.least_failures);
   read("most_repeats", out.most_repeats);
+  read("stop_share", out.stop_share);
+  read("stop_confidence", out.stop_confidence);
+  read("unstable_alpha", out.unstable_alpha);
+  read("failure_pairs", out.failure_pairs);
   return out;
+}
+
+/// A gate that says nothing of its design is of the fixed one.
+void read_design(const Json& value, GatePolicy& policy, std::string_view where) {
+  const auto found = value.find("design");
+  if (found == value.end()) return;
+  policy.screen_signs = require<bool>(*found, "screen_signs", where);
+  if (require<std::string>(*found, "name", where) == design_name({})) return;
+  for (const auto& look : require<std::vector<Json>>(*found, "looks", where))
+    policy.looks.push_back({require<std::size_t>(look, "pairs", where), require<double>(look, "alpha_share", where)});
 }
 
 ArmLaunches launches_from(const Json& arm, const std::string& where) {
@@ -112,6 +127,7 @@ GateContext read_context(const Json& value, const std::string& where) {
   out.base = require<std::vector<std::string>>(require<Json>(value, "base", where), "arm", where);
   out.head = require<std::vector<std::string>>(require<Json>(value, "head", where), "arm", where);
   out.policy = policy_from(require<Json>(value, "policy", where), where);
+  read_design(value, out.policy, where);
   out.policy.seed = require<std::uint64_t>(value, "seed", where);
   out.attempts = require<int>(value, "attempts", where);
   out.budget_s = number_from(value, "budget_s", where);

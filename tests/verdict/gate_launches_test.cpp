@@ -113,9 +113,9 @@ TEST(GateLaunches, SpoiltPairsAreRepeatedThreeTimes) {
 
 TEST(GateLaunches, ACellThatGaveUpIsNotConfirmedFurther) {
   auto cell = pairs_of(metric, {3.1, 2.9, 3.0, 3.2, 2.8});
-  EXPECT_EQ(cells_to_confirm({cell}, small_policy()), std::vector<std::size_t>{0});
+  EXPECT_EQ(to_confirm({cell}, small_policy()).cells, std::vector<std::size_t>{0});
   for (int times = 0; times < 4; ++times) add_try(cell, GateStage::confirm, 5, ok_launch(metric, 100), spoilt_launch());
-  EXPECT_TRUE(cells_to_confirm({cell}, small_policy()).empty()) << "minutes for a verdict that stays invalid";
+  EXPECT_TRUE(to_confirm({cell}, small_policy()).cells.empty()) << "minutes for a verdict that stays invalid";
   EXPECT_EQ(judge_gate({cell}, small_policy()).rows.at(0).verdict, Verdict::invalid);
 }
 

@@ -54,6 +54,19 @@ TEST(Reading, AGateIsReadAsItWasWritten) {
   EXPECT_EQ(to_json(read.gate, read.context), written);
 }
 
+TEST(Reading, AGateThatStopsEarlyIsReadAsItWasWritten) {
+  GateContext context;
+  context.policy = sequential_policy();
+  context.fingerprint = cpu_machine();
+  const auto gate =
+      judge_gate({pairs_of("throughput", {8.1, 7.9, 8, 8.2, 7.8}, {8, 8.1, 7.9, 8.2, 7.8})}, context.policy);
+  const auto written = to_json(gate, context);
+  ASSERT_EQ(written.at("design").at("looks").size(), 6u);
+  ASSERT_GT(written.at("rows").at(0).at("looks"), 0);
+  const auto read = gate_from_json(written, "gate.json");
+  EXPECT_EQ(to_json(read.gate, read.context), written);
+}
+
 TEST(Reading, AComparisonIsReadAsItWasWritten) {
   const auto written = comparison_document();
   ASSERT_EQ(written.at("exit_code"), 1);
