@@ -10,11 +10,11 @@
 #include "cli/gate_folder.hpp"
 #include "cli/gate_session.hpp"
 #include "cli/new_run_info.hpp"
+#include "cli/option_values.hpp"
 #include "cli/result_output.hpp"
 #include "cli/utc.hpp"
-#include "config/reader.hpp"
+#include "config/config_error.hpp"
 #include "report/gate_table.hpp"
-#include "report/text.hpp"
 #include "store/fingerprint.hpp"
 #include "verdict/gate_json.hpp"
 
@@ -34,30 +34,6 @@ struct GateOptions {
   throw config::ConfigError("", 0, 0, why);
 }
 
-std::optional<double> budget_of(const GateOptions& options) {
-  if (options.budget.empty()) return std::nullopt;
-  config::Node node;
-  node.kind = config::Node::Kind::plain;
-  node.text = options.budget;
-  node.mark = {std::make_shared<const std::string>("--budget"), 1, 1};
-  return config::read_duration(node, "budget", 1);
-}
-
-void set_pairs(const GateOptions& options, GateSetup& setup) {
-  const verdict::GatePolicy design;
-  setup.screen_pairs = design.screen_pairs;
-  setup.confirm_pairs = design.confirm_pairs;
-  if (options.pairs.empty()) return;
-  if (options.pairs.size() != 2 || options.pairs[0] < 2 || options.pairs[1] < verdict::least_confirm_pairs) {
-    refuse(
-        fmt::format("--pairs: expected N1,N2 with N1 >= 2 screening pairs and N2 >= {} confirming ones (with fewer the "
-                    "sign-flip test can never reach 0.05)",
-                    verdict::least_confirm_pairs));
-  }
-  setup.screen_pairs = options.pairs[0];
-  setup.confirm_pairs = options.pairs[1];
-}
-
 Plan plan_of(const Arm& arm, const GateOptions& options, const GateSetup& setup, const Program& program) {
   auto suite = options.suite;
   suite.workers.insert(suite.workers.end(), arm.workers.begin(), arm.workers.end());
@@ -72,17 +48,16 @@ std::optional<GateFolder> new_gate(const GateOptions& options, const Program& pr
   setup.base = options.base;
   setup.head = options.head;
   setup.seed = options.seed ? *options.seed : std::random_device()();
-  set_pairs(options, setup);
+  const auto pairs = parse_pairs(options.pairs);
+  setup.screen_pairs = pairs.screen;
+  setup.confirm_pairs = pairs.confirm;
   const auto base = plan_of(parse_arm("base", options.base), options, setup, program);
   const auto head = plan_of(parse_arm("head", options.head), options, setup, program);
   setup.cells = match_arms(base, head);
   setup.cells_digest = cells_digest(options.suite.suite_path);
   warn_about_shared_memory(head);
   if (setup.cells.empty()) {
-    fmt::print(stderr, "stepgauge: no cell of {} can run here:\n", options.suite.suite_path);
-    for (const auto& cell : head.skipped)
-      fmt::print(stderr, "  {}: {}: {}\n", report::printable(cell.id), to_string(cell.status),
-                 report::printable(cell.reason));
+    tell_nothing_to_run(head.skipped, options.suite.suite_path);
     return std::nullopt;
   }
   const auto path =
@@ -174,7 +149,7 @@ verdict::GateContext context_of(const GateFolder& folder, const GateSessionResul
 }
 
 void gate(const GateOptions& options, Program& program) {
-  const auto budget_s = budget_of(options);
+  const auto budget_s = parse_duration(options.budget, "budget");
   const auto launcher = options.suite.launcher.choose();
   const auto machine = machine::inspect();
   auto opened = options.resume.empty() ? new_gate(options, program) : resumed_gate(options, launcher, machine);

@@ -92,6 +92,8 @@ int main(int argc, char** argv) {
   stepgauge::cli::add_report(program);
   stepgauge::cli::add_compare(program);
   stepgauge::cli::add_gate(program);
+  stepgauge::cli::add_calibrate(program);
+  stepgauge::cli::add_plan(program);
   stepgauge::cli::add_baseline(program);
   stepgauge::cli::add_history(program);
   stepgauge::cli::add_trace(program);
@@ -109,6 +111,8 @@ int main(int argc, char** argv) {
       "  stepgauge baseline save runs/a                    keep it as the reference of this machine\n"
       "  stepgauge compare baseline:smoke runs/b           judge another run against it\n"
       "  stepgauge gate SUITE --base self --head BUILD     measure a change beside what it changes, and judge it\n"
+      "  stepgauge calibrate SUITE                         the noise of this machine, and what a gate could see here\n"
+      "  stepgauge plan SUITE                              pairs and minutes that a gate takes here\n"
       "  stepgauge history show                            what changed between the nights\n"
       "  stepgauge trace diff A B                          what differs between the traces of two launches\n"
       "  stepgauge graph diff A B                          what differs between the compiled graphs of two launches\n"

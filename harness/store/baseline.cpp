@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "store/calibration_file.hpp"
 #include "store/detail/file.hpp"
 #include "store/detail/name.hpp"
 #include "store/fingerprint.hpp"
@@ -76,7 +77,8 @@ void read_header(Baseline& out, std::vector<Cell>& cells, const Json& value, con
 }  // namespace
 
 std::filesystem::path baseline_path(const ResultSet& results, const std::filesystem::path& root) {
-  if (results.suite.empty() || detail::file_name(results.suite, 200) != results.suite) {
+  const bool a_calibration = (results.suite + extension).ends_with(calibration_extension);
+  if (results.suite.empty() || detail::file_name(results.suite, 200) != results.suite || a_calibration) {
     throw std::invalid_argument(fmt::format("suite name \"{}\" is no file name", results.suite));
   }
   return root / fingerprint_slug(results.fingerprint) / (results.suite + extension);
@@ -127,6 +129,7 @@ std::vector<BaselineFile> list(const std::filesystem::path& root) {
     if (!folder.is_directory()) continue;
     for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
       if (file.path().extension() != extension || !file.is_regular_file()) continue;
+      if (file.path().filename().string().ends_with(calibration_extension)) continue;
       out.push_back({folder.path().filename().string(), file.path().stem().string(), file.path()});
     }
   }

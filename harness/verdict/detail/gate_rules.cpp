@@ -7,9 +7,9 @@
 
 #include "stats/hodges_lehmann.hpp"
 #include "stats/multiple.hpp"
-#include "stats/paired_power.hpp"
 #include "stats/sign_flip.hpp"
 #include "verdict/detail/wording.hpp"
+#include "verdict/gate_power.hpp"
 
 namespace stepgauge::verdict::detail {
 namespace {
@@ -48,12 +48,6 @@ void fill_numbers(GateRow& row, const GateSample& sample, GateStage stage, const
   row.ci_lower = change_of(row, mirrored ? upper : lower);
   row.ci_upper = change_of(row, mirrored ? lower : upper);
   row.worse_bound = size_of(row, stats::paired_upper_bound(sample.paired, policy.bound_confidence));
-}
-
-/// The smallest change for the worse that the confirmation would have found, on the scale of the differences.
-double smallest_seen(const GateSample& sample, std::size_t pairs, std::size_t family, const GatePolicy& policy) {
-  const double alpha = policy.alpha / static_cast<double>(std::max<std::size_t>(1, family));
-  return stats::paired_mde(sample.paired.sd, pairs, {alpha, policy.power, policy.null_share * sample.theta});
 }
 
 void judge_exact(GateRow& row, const GateSample& sample) {
@@ -140,9 +134,10 @@ void judge_row(GateRow& row, const GateWork& item, std::size_t family, const Gat
   const bool screened = complete(*item.cell, GateStage::screen, policy);
   const auto& sample = item.confirm ? *item.confirm : item.screen;
   if (!sample.exact) {
-    const double mde = smallest_seen(sample, item.confirm ? sample.paired.n : policy.confirm_pairs, family, policy);
-    row.mde = size_of(row, mde);
-    row.gateable = mde <= policy.pass_limit * sample.theta;
+    const GateOdds odds{sample.paired.sd, sample.theta};
+    const auto pairs = item.confirm ? sample.paired.n : policy.confirm_pairs;
+    row.mde = size_of(row, smallest_seen(odds, pairs, family, policy));
+    row.gateable = is_gateable(odds, pairs, family, policy);
   }
   if (!screened) {
     const auto made = settled_pairs(*item.cell, GateStage::screen, policy);
