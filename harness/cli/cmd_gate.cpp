@@ -8,6 +8,7 @@
 #include "cli/gate_arm.hpp"
 #include "cli/gate_budget.hpp"
 #include "cli/gate_folder.hpp"
+#include "cli/gate_foresight.hpp"
 #include "cli/gate_session.hpp"
 #include "cli/new_run_info.hpp"
 #include "cli/option_values.hpp"
@@ -25,6 +26,7 @@ struct GateOptions {
   SuiteOptions suite;
   std::vector<std::string> base, head;
   std::string out, resume, budget;
+  std::string baselines = "results/baselines";
   std::vector<std::size_t> pairs;
   std::optional<std::uint32_t> seed;
   bool json = false, quiet = false;
@@ -95,14 +97,14 @@ verdict::GatePolicy policy_of(const GateSetup& setup) {
   return policy;
 }
 
-DurationGuess guess_of(const GateFolder& folder, const machine::Machine& machine) {
+DurationGuess guess_of(const GateFolder& folder, const machine::Machine& machine, const std::string& baselines) {
   Plan plan;
   plan.suite.name = folder.arm(false).info().suite;
   plan.machine = machine;
   for (const bool head : {false, true}) {
     for (const auto& cell : folder.arm(head).info().cells) plan.cells.push_back(cell);
   }
-  return DurationGuess(plan);
+  return DurationGuess(plan, baselines);
 }
 
 std::vector<verdict::FieldDifference> software_of(const GateFolder& folder) {
@@ -158,11 +160,13 @@ void gate(const GateOptions& options, Program& program) {
     return;
   }
   auto& folder = *opened;
-  const auto guess = guess_of(folder, machine);
+  const auto guess = guess_of(folder, machine, options.baselines);
   GateBudget budget(budget_s, folder, guess);
   if (!options.quiet) tell_plan(folder, budget, guess);
   check_budget(folder, budget, folder.attempts() > 0 ? "by the launches made so far" : guess.source());
   const auto policy = policy_of(folder.setup());
+  if (const auto known = foresee(folder, policy, options.baselines))
+    tell_foresight(*known, folder, budget, options.quiet);
   const auto engine = launcher.make();
   const auto session =
       run_gate_session(folder, *engine, budget,
@@ -206,6 +210,10 @@ void add_gate(Program& program) {
   auto* out = command->add_option("--out", options->out, "folder to make (default: runs/<suite>-gate-<time>)");
   command->add_option("--resume", options->resume, "go on with a gate in this folder; arms, seed and pairs are its own")
       ->excludes(out);
+  command
+      ->add_option("--baselines", options->baselines,
+                   "folder of baselines and calibrations: durations and noise from there")
+      ->capture_default_str();
   command->add_flag("--json", options->json, "JSON on standard output (schema gate), as in FOLDER/gate.json");
   command->add_flag("--quiet", options->quiet, "no progress on standard error");
   command->footer(

@@ -110,20 +110,21 @@ Calibration judge_calibration(const std::vector<Cell>& cells, const std::vector<
   }
   for (const auto& cell : cells) {
     const auto own = sessions_of(cell, ordered);
-    const auto result = out.cells.emplace_back(cell_result(cell, own));
+    auto& result = out.cells.emplace_back(cell_result(cell, own));
     const auto begin = out.rows.size();
     for (const auto& metric : metric_catalogue()) {
       if (metric.better == Better::neither) continue;
       if (auto row = detail::calibration_row(cell, metric, own, wish)) out.rows.push_back(std::move(*row));
     }
     for (auto i = begin; i < out.rows.size(); ++i) count(out.rows[i], out);
+    result.false_suspicion = false_suspicion_of(std::span(out.rows).subspan(begin));
     if (!result.launch_s) continue;
     const double pair_s = 2 * *result.launch_s;
     const double screen_s = pair_s * static_cast<double>(wish.gate.screen_pairs);
     const double confirm_s = pair_s * static_cast<double>(wish.gate.confirm_pairs);
     out.totals.screen_s += screen_s;
     out.totals.confirm_s += confirm_s;
-    out.totals.expected_s += screen_s + confirm_s * false_suspicion_of(std::span(out.rows).subspan(begin));
+    out.totals.expected_s += screen_s + confirm_s * result.false_suspicion;
   }
   add_notes(out);
   return out;

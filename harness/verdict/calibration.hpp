@@ -80,8 +80,10 @@ struct CalibrationCellResult {
   std::map<std::string, std::size_t> statuses;  ///< of all
   std::optional<double> launch_s;               ///< seconds a launch, mean; nullopt when none was made
   std::size_t sessions = 0;
-  bool measured = false;  ///< every session's launches are ok, least_launches at least
-  std::string reason;     ///< why not
+  double false_suspicion = 0;  ///< chance that the screen suspects a row, either way, though nothing changed; as if the
+                               ///< metrics were independent
+  bool measured = false;       ///< least_launches ok ones at least
+  std::string reason;          ///< why not
 };
 
 struct CalibrationTotals {

@@ -53,6 +53,7 @@ Json json_of(const CalibrationCellResult& cell) {
           {"statuses", cell.statuses},
           {"launch_s", json_of(cell.launch_s)},
           {"sessions", cell.sessions},
+          {"false_suspicion", cell.false_suspicion},
           {"measured", cell.measured},
           {"reason", cell.reason}};
 }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "stats/session_comparison.hpp"
 #include "stats/summary.hpp"
 
 namespace stepgauge::verdict::detail {
@@ -12,6 +14,7 @@ namespace {
 
 struct Values {
   std::vector<double> numbers;
+  std::vector<std::vector<double>> sessions;  ///< the same, by the session that the records name
   std::string unit;
   std::string absent;  ///< first reason given
   bool mixed_units = false;
@@ -19,6 +22,7 @@ struct Values {
 
 Values values_of(const CellResults& cell, const std::string& metric) {
   Values out;
+  std::map<std::string, std::size_t> places;
   for (const auto& launch : cell.launches) {
     if (launch.status != Status::ok) continue;
     const auto found = launch.metrics.find(metric);
@@ -31,6 +35,10 @@ Values values_of(const CellResults& cell, const std::string& metric) {
     if (out.numbers.empty()) out.unit = value.unit;
     out.mixed_units = out.mixed_units || out.unit != value.unit;
     out.numbers.push_back(*value.value);
+    const auto session = optional<std::string>(launch.detail, "session", "", "launch");
+    const auto place = places.emplace(session, places.size()).first->second;
+    if (place == out.sessions.size()) out.sessions.emplace_back();
+    out.sessions[place].push_back(*value.value);
   }
   return out;
 }
@@ -106,7 +114,9 @@ double threshold_of(const Row& row) {
 
 void measure(Row& row, const Values& base, const Values& head, std::size_t index, std::vector<Measured>& measured) {
   const bool ratio = row.scale == Scale::ratio;
-  const auto sample = stats::compare(base.numbers, head.numbers, ratio ? stats::Scale::ratio : stats::Scale::points);
+  const auto scale = ratio ? stats::Scale::ratio : stats::Scale::points;
+  const auto sample = row.base_sessions > 1 ? stats::compare_to_sessions(base.sessions, head.numbers, scale)
+                                            : stats::compare(base.numbers, head.numbers, scale);
   const auto as_change = [&](double diff) -> std::optional<double> {
     const double change = ratio ? stats::relative_effect(diff) : diff;
     return std::isfinite(change) ? std::optional(change) : std::nullopt;
@@ -155,7 +165,7 @@ std::vector<const MetricInfo*> judged_metrics(const Policy& policy) {
   return out;
 }
 
-void add_rows(const Pair& pair, const std::vector<const MetricInfo*>& metrics, Comparison& out,
+void add_rows(const Pair& pair, const std::vector<const MetricInfo*>& metrics, bool stored, Comparison& out,
               std::vector<Measured>& measured) {
   const auto base_outcome = outcome_of(*pair.base);
   const auto head_outcome = outcome_of(*pair.head);
@@ -169,6 +179,7 @@ void add_rows(const Pair& pair, const std::vector<const MetricInfo*>& metrics, C
     any_base = any_base || !base.numbers.empty();
     auto& row = out.rows.emplace_back(start_row(pair, *metric));
     row.unit = base.numbers.empty() ? head.unit : base.unit;
+    if (stored) row.base_sessions = base.sessions.size();
     row.base.statuses = base_statuses;
     row.head.statuses = head_statuses;
     fill_side(row.base, base, row.scale);
