@@ -49,7 +49,7 @@ double over_spread(double from, double df, const Function& function) {
   const double lower = std::max(from, 1.0 - 9.0 / std::sqrt(2.0 * df));
   const double upper = 1.0 + 9.0 / std::sqrt(2.0 * df) + 2.0 / df;
   if (lower >= upper) return 0.0;
-  constexpr int pieces = 8;
+  constexpr int pieces = 16;
   const double width = (upper - std::max(lower, 0.0)) / pieces;
   double sum = 0.0;
   for (int i = 0; i < pieces; ++i) {

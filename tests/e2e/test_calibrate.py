@@ -277,7 +277,7 @@ def test_a_baseline_that_was_edited(nights):
     good = path.read_text()
     value = str(json.loads(good.splitlines()[1])["metrics"]["throughput"]["value"])
     bad = {"digest does not fit": good.replace(value, "99" + value, 1), "NaN": good.replace(value, "NaN", 1),
-           "stands twice": good + good.splitlines()[-1] + "\n", "newer stepgauge": good.replace('"version":1', '"version":9', 1)}
+           "stands twice": good + good.splitlines()[-1] + "\n", "newer stepgauge": good.replace('"version":1}\n', '"version":9}\n', 1)}
     for words, text in bad.items():
         path.write_text(text)
         done = nights("compare", "baseline:small", "b", "--baselines", "e")

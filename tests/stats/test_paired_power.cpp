@@ -71,7 +71,8 @@ TEST(PairedPower, WithoutALeastEstimateItIsTheTestAlone) {
   }
   EXPECT_EQ(paired_power_at_least(0.01, 0, 5, {.margin = 0.005}, 0.01), 1);
   EXPECT_EQ(paired_power_at_least(0.01, 0, 5, {.margin = 0.005}, 0.011), 0);
-  EXPECT_THROW(paired_power_at_least(0.01, 0.01, 5, {}, std::numeric_limits<double>::infinity()), std::invalid_argument);
+  EXPECT_THROW(paired_power_at_least(0.01, 0.01, 5, {}, std::numeric_limits<double>::infinity()),
+               std::invalid_argument);
 }
 
 TEST(PairedPower, IsTheShareThatTheTestFinds) {

@@ -12,7 +12,8 @@ namespace {
 using Sessions = std::vector<std::vector<double>>;
 
 // By hand: sessions {1, 3} and {5, 7}: within 2 + 2 = 4 with 2 df, sigma_L^2 = 2; the mean square
-// between is 2 (2^2 + 2^2) / 1 = 16, n_0 = 2, sigma_S^2 = (16 - 2) / 2 = 7. Head {6}: SE^2 = 7 (1 + 8 / 16) + 2 (1 + 1 / 4) = 13.
+// between is 2 (2^2 + 2^2) / 1 = 16, n_0 = 2, sigma_S^2 = (16 - 2) / 2 = 7. Head {6}: SE^2 = 7 (1 + 8 / 16) + 2 (1 + 1
+// / 4) = 13.
 TEST(SessionComparison, ByHand) {
   const auto out = compare_to_sessions(Sessions{{1, 3}, {5, 7}}, std::vector<double>{6}, Scale::points);
   ASSERT_TRUE(out);

@@ -17,7 +17,8 @@ ResultSet session(const std::string& id, const std::string& time, const std::vec
 }
 
 TEST_F(BaselineSessionsTest, JoinedLaunchesKeepTheirSession) {
-  const auto joined = join_sessions({session("b", "2026-11-30T10:00:00Z", {3, 4}), session("a", "2026-11-29T10:00:00Z", {1, 2})});
+  const auto joined =
+      join_sessions({session("b", "2026-11-30T10:00:00Z", {3, 4}), session("a", "2026-11-29T10:00:00Z", {1, 2})});
   EXPECT_EQ(joined.created_at, "2026-11-30T10:00:00Z");
   const auto back = load(save(joined, folder_, {}));
   ASSERT_EQ(back.results.sessions.size(), 2u);

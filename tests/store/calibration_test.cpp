@@ -13,8 +13,8 @@ using CalibrationTest = Scratch;
 
 CalibrationSession session(const std::string& id, const std::string& time = "2026-11-29T10:00:00Z") {
   const auto cell = make_cell();
-  CalibrationSession out{id, "unit", time, "2026-11-30T00:00:00Z", "abc", "runs/a", {"stepgauge", "calibrate"},
-                         cpu_machine(), {}};
+  CalibrationSession out{
+      id, "unit", time, "2026-11-30T00:00:00Z", "abc", "runs/a", {"stepgauge", "calibrate"}, cpu_machine(), {}};
   CalibrationCell one{cell.id, cell.hash, {{"ok", 2}, {"crashed", 1}}, {{"throughput", "samples/s"}}, {}};
   one.launches.push_back({0, time, 12.5, {{"throughput", 1.0 / 3}}, CalibrationSteps{0.0004, 50, 1.5}});
   one.launches.push_back({2, time, 13, {{"throughput", 101.25}}, {}});
@@ -83,7 +83,7 @@ TEST_F(CalibrationTest, ATornLastLineIsLeftOutAndKept) {
   EXPECT_EQ(read_calibrations(path).size(), 1u);
   append_calibration(path, session("b"));
   EXPECT_EQ(read_calibrations(path).size(), 2u);
-  EXPECT_EQ(read(path.string() + ".torn"), "{\"schema\": \"step");
+  EXPECT_EQ(read(path.string() + ".torn"), "{\"schema\": \"step\n");
 }
 
 TEST_F(CalibrationTest, NoBaselineIsTakenForOne) {

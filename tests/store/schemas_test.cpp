@@ -164,10 +164,18 @@ TEST_F(Schemas, HistoryLines) {
 
 TEST_F(Schemas, Calibrations) {
   const auto cell = make_cell();
-  CalibrationSession session{"20261130T000000Z-1a2b3c4d", "unit", "2026-11-30T00:00:00Z", "2026-11-30T00:00:00Z", "", "runs/a",
-                             {"stepgauge"}, cpu_machine(), {}};
+  CalibrationSession session{"20261130T000000Z-1a2b3c4d",
+                             "unit",
+                             "2026-11-30T00:00:00Z",
+                             "2026-11-30T00:00:00Z",
+                             "",
+                             "runs/a",
+                             {"stepgauge"},
+                             cpu_machine(),
+                             {}};
   session.cells.push_back({cell.id, cell.hash, {{"ok", 1}}, {{"throughput", "samples/s"}}, {}});
-  session.cells[0].launches.push_back({0, "2026-11-30T00:00:00Z", 12.5, {{"throughput", 100}}, CalibrationSteps{0.01, 50, 2}});
+  session.cells[0].launches.push_back(
+      {0, "2026-11-30T00:00:00Z", 12.5, {{"throughput", 100}}, CalibrationSteps{0.01, 50, 2}});
   const auto line = to_json(session);
   EXPECT_TRUE(valid("calibration", dump_line(line) + "\n"));
   const auto broken = [&](auto change) {

@@ -39,8 +39,8 @@ TEST(GatePower, ChancesAreThoseOfTheRules) {
   }
   const double expected = suspicion_chance(0.02, odds, policy.screen_pairs, policy);
   EXPECT_NEAR(suspected / double(rounds), expected, 0.03);
-  EXPECT_NEAR(blocked / double(rounds),
-              expected * confirmation_chance(0.02, odds, policy.confirm_pairs, 1, policy), 0.04);
+  EXPECT_NEAR(blocked / double(rounds), expected * confirmation_chance(0.02, odds, policy.confirm_pairs, 1, policy),
+              0.04);
 }
 
 TEST(GatePower, GateableIsTheRuleOfTheGate) {
