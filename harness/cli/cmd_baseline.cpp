@@ -115,7 +115,10 @@ void save(const BaselineOptions& options, Program& program) {
 /// Adds sessions to the baseline of their suite and machine, or makes it of them.
 void merge(const BaselineOptions& options, Program& program) {
   std::vector<ResultSet> parts;
-  for (const auto& source : options.sources) parts.push_back(with_sessions(source, options.root));
+  for (const auto& source : options.sources) {
+    parts.push_back(with_sessions(source, options.root));
+    store::require_reference(parts.back());
+  }
   const auto path = store::baseline_path(parts.front(), options.root);
   store::SaveOptions how{measuring_command(options.sources.back()), utc_now(), options.accept};
   if (!std::filesystem::exists(path)) {

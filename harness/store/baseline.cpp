@@ -21,24 +21,6 @@ namespace {
 constexpr const char* extension = ".jsonl";
 constexpr std::size_t max_baseline_bytes = std::size_t{4} << 30;
 
-void require_reference(const ResultSet& results) {
-  if (!results.fingerprint.is_object() || results.fingerprint.empty()) {
-    throw BaselineRefused(fmt::format("{}: no baseline without machine data (fingerprint)", results.name));
-  }
-  std::size_t ok = 0;
-  for (const auto& cell : results.cells) {
-    const auto planted = [](const LaunchRecord& record) { return record.perturbed; };
-    if (is_perturbed(cell.cell) || std::any_of(cell.launches.begin(), cell.launches.end(), planted)) {
-      throw BaselineRefused(
-          fmt::format("{}: cell \"{}\" is perturbed on purpose and cannot be a reference", results.name, cell.cell.id));
-    }
-    for (const auto& launch : cell.launches) ok += launch.status == Status::ok && !launch.metrics.empty();
-  }
-  if (ok == 0) {
-    throw BaselineRefused(fmt::format("{}: no launch is ok, there is nothing to save", results.name));
-  }
-}
-
 Json header_json(const ResultSet& results, const SaveOptions& options) {
   std::vector<Cell> cells;
   for (const auto& cell : results.cells) cells.push_back(cell.cell);
@@ -137,6 +119,24 @@ std::filesystem::path baseline_path(const ResultSet& results, const std::filesys
     throw std::invalid_argument(fmt::format("suite name \"{}\" is no file name", results.suite));
   }
   return root / fingerprint_slug(results.fingerprint) / (results.suite + extension);
+}
+
+void require_reference(const ResultSet& results) {
+  if (!results.fingerprint.is_object() || results.fingerprint.empty()) {
+    throw BaselineRefused(fmt::format("{}: no baseline without machine data (fingerprint)", results.name));
+  }
+  std::size_t ok = 0;
+  for (const auto& cell : results.cells) {
+    const auto planted = [](const LaunchRecord& record) { return record.perturbed; };
+    if (is_perturbed(cell.cell) || std::any_of(cell.launches.begin(), cell.launches.end(), planted)) {
+      throw BaselineRefused(
+          fmt::format("{}: cell \"{}\" is perturbed on purpose and cannot be a reference", results.name, cell.cell.id));
+    }
+    for (const auto& launch : cell.launches) ok += launch.status == Status::ok && !launch.metrics.empty();
+  }
+  if (ok == 0) {
+    throw BaselineRefused(fmt::format("{}: no launch is ok, there is nothing to save", results.name));
+  }
 }
 
 std::filesystem::path save(const ResultSet& given, const std::filesystem::path& root, const SaveOptions& options) {

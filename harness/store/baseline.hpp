@@ -60,6 +60,9 @@ struct SaveOptions {
 /// file name.
 std::filesystem::path baseline_path(const ResultSet& results, const std::filesystem::path& root);
 
+/// BaselineRefused when these results must not become a reference.
+void require_reference(const ResultSet& results);
+
 /// Writes raw launch records, each launch's last attempt; launches that are not ok are kept without their numbers, so
 /// that they never give values. Atomic: a kill leaves the old file. BaselineRefused, BaselineExists, std::system_error.
 std::filesystem::path save(const ResultSet& results, const std::filesystem::path& root, const SaveOptions& options);

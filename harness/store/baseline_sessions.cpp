@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <ctime>
 
-#include "store/baseline.hpp"
 #include "store/detail/name.hpp"
 #include "store/fingerprint.hpp"
+#include "store/run_folder.hpp"
 
 namespace stepgauge::store {
 namespace {
@@ -25,15 +25,15 @@ void add_launches(CellResults& to, const CellResults& from) {
 
 void add_part(ResultSet& out, const ResultSet& part) {
   if (part.suite != out.suite || part.fingerprint != out.fingerprint) {
-    throw BaselineRefused(fmt::format("{} is of suite {} on {}, {} of suite {} on {}: they cannot be one baseline",
-                                      out.name, out.suite, fingerprint_slug(out.fingerprint), part.name, part.suite,
-                                      fingerprint_slug(part.fingerprint)));
+    throw RunConflict(fmt::format("{} is of suite {} on {}, {} of suite {} on {}: they cannot be one baseline",
+                                  out.name, out.suite, fingerprint_slug(out.fingerprint), part.name, part.suite,
+                                  fingerprint_slug(part.fingerprint)));
   }
   for (const auto& session : part.sessions) {
     const auto known = std::find_if(out.sessions.begin(), out.sessions.end(),
                                     [&](const MeasuredSession& one) { return one.id == session.id; });
     if (known != out.sessions.end()) {
-      throw BaselineRefused(
+      throw RunConflict(
           fmt::format("session {} of {} is in {} already: one session counts once", session.id, part.name, out.name));
     }
     out.sessions.push_back(session);

@@ -11,7 +11,7 @@ namespace stepgauge::store {
 ResultSet as_session(ResultSet run, const MeasuredSession& session);
 
 /// One set of all launches of `parts`, at least one, each of one session or more, of one suite and machine: launches
-/// are numbered anew, sessions stand in order of time, created_at is the newest. BaselineRefused when suite or machine
+/// are numbered anew, sessions stand in order of time, created_at is the newest. RunConflict when suite or machine
 /// differ, or when one session is in two parts.
 ResultSet join_sessions(const std::vector<ResultSet>& parts);
 

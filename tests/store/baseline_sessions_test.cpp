@@ -33,13 +33,13 @@ TEST_F(BaselineSessionsTest, JoinedLaunchesKeepTheirSession) {
 
 TEST_F(BaselineSessionsTest, WhatCannotBeJoined) {
   const auto a = session("a", "2026-11-29T10:00:00Z", {1, 2});
-  EXPECT_THROW(join_sessions({a, a}), BaselineRefused);
+  EXPECT_THROW(join_sessions({a, a}), RunConflict);
   auto other = session("b", "2026-11-29T10:00:00Z", {1, 2});
   other.suite = "other";
-  EXPECT_THROW(join_sessions({a, other}), BaselineRefused);
+  EXPECT_THROW(join_sessions({a, other}), RunConflict);
   other = session("b", "2026-11-29T10:00:00Z", {1, 2});
   other.fingerprint = gpu_machine("x");
-  EXPECT_THROW(join_sessions({a, other}), BaselineRefused);
+  EXPECT_THROW(join_sessions({a, other}), RunConflict);
 }
 
 TEST_F(BaselineSessionsTest, AFileWithoutSessionsIsOneSession) {

@@ -120,7 +120,7 @@ std::string noise_text(const CalibrationRow& row, const GateWish& wish) {
       size_text(row, *row.spread), wish.gate.confirm_pairs, row.mde ? size_text(row, *row.mde) : "beyond all measure",
       wish.gate.pass_limit, size_text(row, *row.threshold));
   if (row.scale == Scale::ratio && row.least_tolerance)
-    out += fmt::format("; gateable from a tolerance of {}", size_text(row, *row.least_tolerance));
+    out += fmt::format("; gateable from a tolerance of {}", size_text(row, std::ceil(1000 * *row.least_tolerance) / 1000));
   return out;
 }
 
