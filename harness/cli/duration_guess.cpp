@@ -63,10 +63,15 @@ DurationGuess::DurationGuess(const Plan& plan, const std::filesystem::path& base
   }
   if (compiles) source_ += "; by device, and by what each compile mode takes to start, cold or warm";
   const auto fingerprint = store::fingerprint(to_json(plan.machine), uses_gpu);
-  const auto path = store::find(baselines, store::fingerprint_slug(fingerprint), plan.suite.name);
-  if (path) read_baseline(*path);
-  const auto sessions = store::find_calibrations(fingerprint, plan.suite.name, baselines);
-  if (!sessions.empty()) read_calibrations(sessions);
+  try {
+    const auto path = store::find(baselines, store::fingerprint_slug(fingerprint), plan.suite.name);
+    if (path) read_baseline(*path);
+    const auto sessions = store::find_calibrations(fingerprint, plan.suite.name, baselines);
+    if (!sessions.empty()) read_calibrations(sessions);
+  } catch (const ContractError& error) {
+    // A guess stops nothing: who needs the file says what is wrong with it.
+    source_ += fmt::format("; unreadable: {}", error.what());
+  }
 }
 
 void DurationGuess::read_baseline(const std::filesystem::path& path) {

@@ -36,7 +36,12 @@ Expected expected(const verdict::Calibration& calibration, const GateFolder& fol
 std::optional<verdict::Calibration> foresee(const GateFolder& folder, const verdict::GatePolicy& policy,
                                             const std::filesystem::path& baselines) {
   const auto& info = folder.arm(false).info();
-  const auto sessions = store::find_calibrations(info.fingerprint, info.suite, baselines);
+  std::vector<CalibrationSession> sessions;
+  try {
+    sessions = store::find_calibrations(info.fingerprint, info.suite, baselines);
+  } catch (const ContractError& error) {
+    fmt::print(stderr, "stepgauge: the calibration is not used: {}\n", report::printable(error.what()));
+  }
   if (sessions.empty()) return std::nullopt;
   verdict::GateWish wish;
   wish.gate = policy;

@@ -9,7 +9,8 @@
 
 namespace stepgauge::cli {
 
-/// The cells of the base arm by their A/A sessions here, for this gate's pairs; nullopt when none was ever calibrated.
+/// The cells of the base arm by their A/A sessions here, for this gate's pairs; nullopt when none was ever calibrated,
+/// or when the file cannot be read, which is said on standard error.
 std::optional<verdict::Calibration> foresee(const GateFolder& folder, const verdict::GatePolicy& policy,
                                             const std::filesystem::path& baselines);
 

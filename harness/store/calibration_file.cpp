@@ -6,6 +6,7 @@
 #include <cmath>
 #include <system_error>
 
+#include "contract/status.hpp"
 #include "store/detail/append.hpp"
 #include "store/detail/name.hpp"
 #include "store/fingerprint.hpp"
@@ -55,10 +56,22 @@ std::string require_text(const Json& value, const char* key, const std::string& 
 }
 
 CalibrationSteps steps_of(const Json& value, const std::string& where) {
-  CalibrationSteps out{require<double>(value, "variance", where), require<std::size_t>(value, "count", where),
-                       require<double>(value, "inflation", where)};
-  if (out.variance < 0 || out.count < 3 || out.inflation <= 0)
+  const auto variance = require<double>(value, "variance", where),
+             inflation = require<double>(value, "inflation", where);
+  const auto count = require<std::int64_t>(value, "count", where);
+  if (variance < 0 || count < 3 || inflation <= 0)
     refuse(where, "\"steps\": expected a variance of 0 or more, a count of 3 or more and an inflation above 0");
+  return {variance, static_cast<std::size_t>(count), inflation};
+}
+
+std::map<std::string, std::size_t> statuses_of(const Json& value, const std::string& where) {
+  std::map<std::string, std::size_t> out;
+  for (const auto& [status, count] : require<std::map<std::string, std::int64_t>>(value, "statuses", where)) {
+    if (!status_from_string(status) || count < 1)
+      refuse(where,
+             fmt::format("\"statuses\": expected launches, 1 or more, of a status, found \"{}\": {}", status, count));
+    out[status] = static_cast<std::size_t>(count);
+  }
   return out;
 }
 
@@ -81,7 +94,7 @@ CalibrationCell cell_of(const Json& value, const std::string& where) {
   out.id = require_text(value, "id", where);
   out.hash = require_text(value, "hash", where);
   const auto at = fmt::format("{}: cell \"{}\"", where, out.id);
-  out.statuses = require<std::map<std::string, std::size_t>>(value, "statuses", at);
+  out.statuses = statuses_of(value, at);
   out.units = require<std::map<std::string, std::string>>(value, "units", at);
   for (const auto& launch : require_list(value, "launches", at)) {
     out.launches.push_back(launch_of(launch, out, at));

@@ -151,6 +151,24 @@ def test_interrupted_writes_nothing(work):
     assert not (work.path / "bl").exists() and not work.left_running()
 
 
+def test_a_damaged_file_is_named_and_stops_no_gate(work):
+    more = ("--only", f"{LOUD}*")
+    assert calibrate(work, "c", more=more).code == OK
+    (path,) = (work.path / "bl").glob("*/*.jsonl")
+    good = path.read_text()
+    for bad, words in (("<<<<<<< HEAD\n" + good, ":1"), (good + good.replace('"version":1', '"version":2'), "newer stepgauge"),
+                       (good.replace('"count":', '"count":-'), "every line stands on its own")):
+        path.write_text(bad)
+        done = plan(work, *more)
+        assert done.code == USAGE and "small.calibration.jsonl" in done.err and words in done.err, done
+    arm = "worker:" + stub(*NOISE)
+    gate = work("gate", "small.yaml", "--out", "g", "--pairs", "3,5", "--baselines", "bl", "--base", arm, "--head", arm, *more)
+    assert gate.code == OK and "the calibration is not used" in gate.err, gate
+    path.write_text(good + '{"schema": "stepg')
+    torn = plan(work, *more, "--json")
+    assert torn.code == OK and torn.json["sessions"] == 1, torn
+
+
 def test_two_sessions_give_the_session_effect(work):
     assert calibrate(work, "c").code == OK
     done = calibrate(work, "d", "--seed", "9", "--step-ms", "104", more=("--json",))

@@ -71,6 +71,9 @@ TEST_F(CalibrationTest, BadLinesAreNamed) {
   expect([](Json& j) { j["cells"][0]["launches"][1]["launch"] = 0; }, "out of order or stands twice");
   expect([](Json& j) { j["cells"][0]["units"] = Json::object(); }, "no unit");
   expect([](Json& j) { j["cells"][0]["launches"][0]["steps"]["inflation"] = 0; }, "inflation above 0");
+  expect([](Json& j) { j["cells"][0]["launches"][0]["steps"]["count"] = -50; }, "a count of 3 or more");
+  expect([](Json& j) { j["cells"][0]["statuses"]["ok"] = -1; }, "statuses");
+  expect([](Json& j) { j["cells"][0]["statuses"]["fine"] = 1; }, "statuses");
   expect([](Json& j) { j.erase("measured_at"); }, "measured_at");
   write(path, line + "{\"values\": NaN}\n");
   EXPECT_NE(error_of([&] { read_calibrations(path); }).find(":2"), std::string::npos);

@@ -14,13 +14,13 @@ namespace {
 
 struct Values {
   std::vector<double> numbers;
-  std::vector<std::vector<double>> sessions;  ///< the same, by the session that the records name
+  std::vector<std::vector<double>> sessions;  ///< of a baseline: the same, by the session that the records name
   std::string unit;
   std::string absent;  ///< first reason given
   bool mixed_units = false;
 };
 
-Values values_of(const CellResults& cell, const std::string& metric) {
+Values values_of(const CellResults& cell, const std::string& metric, bool by_session = false) {
   Values out;
   std::map<std::string, std::size_t> places;
   for (const auto& launch : cell.launches) {
@@ -35,6 +35,7 @@ Values values_of(const CellResults& cell, const std::string& metric) {
     if (out.numbers.empty()) out.unit = value.unit;
     out.mixed_units = out.mixed_units || out.unit != value.unit;
     out.numbers.push_back(*value.value);
+    if (!by_session) continue;
     const auto session = optional<std::string>(launch.detail, "session", "", "launch");
     const auto place = places.emplace(session, places.size()).first->second;
     if (place == out.sessions.size()) out.sessions.emplace_back();
@@ -173,7 +174,7 @@ void add_rows(const Pair& pair, const std::vector<const MetricInfo*>& metrics, b
   const auto head_statuses = head_outcome.text();
   bool any_base = false;
   for (const auto* metric : metrics) {
-    const auto base = values_of(*pair.base, metric->name);
+    const auto base = values_of(*pair.base, metric->name, stored);
     const auto head = values_of(*pair.head, metric->name);
     if (base.numbers.empty() && head.numbers.empty()) continue;
     any_base = any_base || !base.numbers.empty();
