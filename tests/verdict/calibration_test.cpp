@@ -65,6 +65,10 @@ TEST(Calibration, NoiseThatIsTooLargeIsSaid) {
   EXPECT_FALSE(row.gateable);
   EXPECT_NE(row.reason.find("gateable from a tolerance of"), std::string::npos) << row.reason;
   EXPECT_EQ(out.not_gateable, 1u);
+  const double either_way = 2 * suspicion_chance(0, {*row.spread, std::log1p(0.02)}, 5, GatePolicy{});
+  EXPECT_DOUBLE_EQ(*row.false_suspicion, either_way);
+  EXPECT_NEAR(out.cells.at(0).false_suspicion, either_way, 1e-12);
+  EXPECT_NEAR(out.totals.expected_s, out.totals.screen_s + either_way * out.totals.confirm_s, 1e-9);
   GateWish wide;
   wide.tolerances["throughput"] = *row.least_tolerance * 1.0001;
   EXPECT_TRUE(
