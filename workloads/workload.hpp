@@ -57,6 +57,9 @@ class Workload {
   virtual Batch make_batch(int64_t batch, torch::Device device, torch::Dtype dtype,
                            torch::Generator generator) const = 0;
 
+  /// Targets, and inputs that are no floating numbers, are in [0, categories()): the vocabulary, the classes.
+  virtual int64_t categories() const = 0;
+
   virtual ModelFlops flops(int64_t batch) const = 0;
 
   /// Units of work in one step of one rank: images for ResNet, tokens (batch x sequence) for Llama.

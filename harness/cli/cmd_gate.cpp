@@ -37,10 +37,7 @@ struct GateOptions {
 }
 
 Plan plan_of(const Arm& arm, const GateOptions& options, const GateSetup& setup, const Program& program) {
-  auto suite = options.suite;
-  suite.workers.insert(suite.workers.end(), arm.workers.begin(), arm.workers.end());
-  suite.launches = static_cast<int>(setup.screen_pairs);
-  return make_plan(suite, program.name, arm.settings);
+  return arm_plan(arm, options.suite, static_cast<int>(setup.screen_pairs), program.name);
 }
 
 /// nullopt when there is no cell that can run in either arm; says so.

@@ -1,4 +1,5 @@
-// stepgauge report RESULTS: the tables of a run or a baseline, again, or beside what the article claims.
+// stepgauge report RESULTS: the tables of a run, a baseline, a gate or a comparison, again, or beside what the article
+// claims.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,6 +7,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/result_output.hpp"
+#include "cli/verdict_report.hpp"
+#include "config/config_error.hpp"
 #include "graph/view.hpp"
 #include "report/article.hpp"
 #include "report/baseline_table.hpp"
@@ -21,7 +24,7 @@ constexpr std::size_t shown_breaks = 3;
 struct ReportOptions {
   std::string source;
   std::string baselines = "results/baselines";
-  std::string article, out;
+  std::string article, out, junit, again;
   bool json = false, markdown = false;
 };
 
@@ -74,7 +77,16 @@ std::string text_of(const ResultSet& results, const ReportOptions& options) {
                           : report::article_text(results, options.article, source.snapshots, terminal_style());
 }
 
+[[noreturn]] void refuse(const char* option, const char* meant, const std::string& source, const char* what) {
+  throw config::ConfigError("", 0, 0, fmt::format("{} is for {}; {} is {}", option, meant, source, what));
+}
+
 void show(const ReportOptions& options) {
+  if (const auto verdict = find_verdict(options.source)) {
+    if (!options.article.empty()) refuse("--article", "runs and baselines", options.source, "a verdict");
+    return show_verdict(*verdict, {options.json, options.markdown, options.out, options.junit, options.again});
+  }
+  if (!options.junit.empty()) refuse("--junit", "gates and comparisons", options.source, "neither");
   const auto results = store::load_result_set(options.source, {options.baselines, ""});
   if (options.json || (!options.markdown && options.article.empty() && options.out.empty())) {
     show_results(results, options.source, options.json);
@@ -93,8 +105,12 @@ void show(const ReportOptions& options) {
 
 void add_report(Program& program) {
   auto options = std::make_shared<ReportOptions>();
-  auto* command = program.app.add_subcommand("report", "the tables of a run or a baseline");
-  command->add_option("results", options->source, "run folder, baseline:SUITE[@MACHINE], baseline file, or REV:PATH")
+  auto* command = program.app.add_subcommand(
+      "report", "the tables of a run, a baseline, a gate or a comparison; Markdown and JUnit XML of verdicts");
+  command
+      ->add_option("results", options->source,
+                   "run folder, baseline:SUITE[@MACHINE], baseline file, or REV:PATH; gate folder, gate.json, or what "
+                   "compare --json printed (FILE.json)")
       ->required();
   command->add_option("--baselines", options->baselines, "folder of the baselines")->capture_default_str();
   auto* json = command->add_flag("--json", options->json, "JSON on standard output");
@@ -103,14 +119,26 @@ void add_report(Program& program) {
           "--article", options->article,
           fmt::format("what the article claims beside what was measured: {}", fmt::join(report::article_rows(), ", ")))
       ->excludes(json);
-  command->add_flag("--markdown", options->markdown, "Markdown, with the tables of compile modes or the article")
+  command
+      ->add_flag("--markdown", options->markdown,
+                 "Markdown: of a verdict the comment on a change; of a run its tables, with those of compile modes")
       ->excludes(json);
   command->add_option("--out", options->out, "file to write the Markdown to")->excludes(json);
+  command->add_option("--junit", options->junit, "file to write the JUnit XML of a verdict to: a test case a row")
+      ->excludes(json);
+  command->add_option(
+      "--command", options->again,
+      "of a verdict: the command that the Markdown gives to measure it again (default: that of the gate)");
   command->footer(
       "Examples:\n"
       "  stepgauge report runs/a\n"
       "  stepgauge report runs/a01 --article A1\n"
-      "  stepgauge report runs/a01 --out results/tables/a01_compile_modes.md");
+      "  stepgauge report runs/a01 --out results/tables/a01_compile_modes.md\n"
+      "  stepgauge report runs/smoke-gate --out comment.md --junit rows.xml\n"
+      "  stepgauge compare runs/a runs/b --json > c.json; stepgauge report c.json --markdown\n"
+      "Exit codes: 0 written, whatever the verdict says (gate and compare leave by it); 2 usage, or a document that "
+      "does\n"
+      "            not agree with itself; 5 no such baseline");
   command->callback([options] {
     options->markdown = options->markdown || !options->out.empty();
     show(*options);

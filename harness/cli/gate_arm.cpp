@@ -61,8 +61,8 @@ std::string Arm::text() const {
 }
 
 Arm parse_arm(const std::string& name, const std::vector<std::string>& forms) {
-  Arm arm{name, forms, {}, nullptr};
-  std::vector<std::string> settings;
+  Arm arm{name, forms, {}, {}, nullptr, {}};
+  auto& settings = arm.entries;
   for (const auto& form : forms) {
     const auto after = [&](std::string_view prefix) -> std::optional<std::string> {
       if (!form.starts_with(prefix)) return std::nullopt;
@@ -71,6 +71,8 @@ Arm parse_arm(const std::string& name, const std::vector<std::string>& forms) {
     if (form == "self") continue;
     if (const auto command = after("worker:")) {
       arm.workers.push_back(*command);
+    } else if (const auto glob = after("at:")) {
+      arm.at.push_back(*glob);
     } else if (const auto setting = after("set:")) {
       settings.push_back(*setting);
     } else if (const auto assignments = after("env:")) {
@@ -83,8 +85,16 @@ Arm parse_arm(const std::string& name, const std::vector<std::string>& forms) {
       fail(arm, form, fmt::format("no such file or folder, and no other form of an arm ({})", arm_forms));
     }
   }
+  if (settings.empty() && !arm.at.empty())
+    fail(arm, "at:" + arm.at.front(), "it says which cells have the arm's settings; the arm has no set: and no env:");
   if (!settings.empty()) arm.settings = config::read_settings(settings, "--" + name);
   return arm;
+}
+
+Plan arm_plan(const Arm& arm, SuiteOptions suite, int launches, const std::string& program_name) {
+  suite.workers.insert(suite.workers.end(), arm.workers.begin(), arm.workers.end());
+  suite.launches = launches;
+  return make_plan(suite, program_name, arm.settings, arm.at);
 }
 
 }  // namespace stepgauge::cli

@@ -22,12 +22,16 @@ class GateSession {
     result_.cells = folder.cells();
   }
 
+  GateSessionResult run_first(std::size_t pairs) {
+    run_stage(GateStage::screen, all_cells(), 0, static_cast<int>(pairs));
+    for (auto& cell : result_.cells) cell.stopped = result_.stopped;
+    return std::move(result_);
+  }
+
   GateSessionResult run() {
     const auto screened = static_cast<int>(options_.policy.screen_pairs);
     const auto confirmed = screened + static_cast<int>(options_.policy.confirm_pairs);
-    std::vector<std::size_t> all(result_.cells.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    if (run_stage(GateStage::screen, all, 0, screened)) {
+    if (run_stage(GateStage::screen, all_cells(), 0, screened)) {
       const auto flagged = verdict::cells_to_confirm(result_.cells, options_.policy);
       if (!flagged.empty()) {
         folder_.require_same_suite(options_.suite_path);
@@ -40,6 +44,12 @@ class GateSession {
   }
 
  private:
+  std::vector<std::size_t> all_cells() const {
+    std::vector<std::size_t> all(result_.cells.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
+  }
+
   /// False when it ended early.
   bool run_stage(GateStage stage, const std::vector<std::size_t>& cells, int from, int to) {
     std::size_t open = 0;
@@ -140,6 +150,11 @@ class GateSession {
 GateSessionResult run_gate_session(GateFolder& folder, launch::Launcher& launcher, GateBudget& budget,
                                    const GateSessionOptions& options) {
   return GateSession(folder, launcher, budget, options).run();
+}
+
+GateSessionResult run_pairs(GateFolder& folder, launch::Launcher& launcher, GateBudget& budget,
+                            const GateSessionOptions& options, std::size_t pairs) {
+  return GateSession(folder, launcher, budget, options).run_first(pairs);
 }
 
 }  // namespace stepgauge::cli

@@ -32,4 +32,8 @@ struct GateSessionResult {
 GateSessionResult run_gate_session(GateFolder& folder, launch::Launcher& launcher, GateBudget& budget,
                                    const GateSessionOptions& options);
 
+/// The same for the first `pairs` pairs of every cell alone: no stage, nothing is confirmed.
+GateSessionResult run_pairs(GateFolder& folder, launch::Launcher& launcher, GateBudget& budget,
+                            const GateSessionOptions& options, std::size_t pairs);
+
 }  // namespace stepgauge::cli

@@ -94,6 +94,9 @@ int main(int argc, char** argv) {
   stepgauge::cli::add_gate(program);
   stepgauge::cli::add_calibrate(program);
   stepgauge::cli::add_plan(program);
+  stepgauge::cli::add_selftest(program);
+  stepgauge::cli::add_why(program);
+  stepgauge::cli::add_bisect(program);
   stepgauge::cli::add_baseline(program);
   stepgauge::cli::add_history(program);
   stepgauge::cli::add_trace(program);
@@ -113,6 +116,9 @@ int main(int argc, char** argv) {
       "  stepgauge gate SUITE --base self --head BUILD     measure a change beside what it changes, and judge it\n"
       "  stepgauge calibrate SUITE                         the noise of this machine, and what a gate could see here\n"
       "  stepgauge plan SUITE                              pairs and minutes that a gate takes here\n"
+      "  stepgauge selftest                                does the gate work on this machine?\n"
+      "  stepgauge why GATE_FOLDER                         where a row is worse, and what differs there\n"
+      "  stepgauge bisect SUITE --cell ID --metric M ...   which commit or setting made it worse\n"
       "  stepgauge history show                            what changed between the nights\n"
       "  stepgauge trace diff A B                          what differs between the traces of two launches\n"
       "  stepgauge graph diff A B                          what differs between the compiled graphs of two launches\n"

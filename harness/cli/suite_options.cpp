@@ -54,9 +54,37 @@ std::set<std::size_t> selected_places(const SuiteOptions& options, const config:
   return places;
 }
 
+/// The suite with the variant in the cells that `at` matches, each at its place. A cell that becomes one that is there
+/// already is left out, as identical cells of a suite are.
+config::Suite varied_suite(const std::string& path, const config::NodePtr& variant,
+                           const std::vector<std::string>& at) {
+  auto varied = config::load_suite(path, variant);
+  if (variant == nullptr || at.empty()) return varied;
+  auto out = config::load_suite(path);
+  std::set<std::string> chosen, taken;
+  for (const auto& cell : config::select(out.cells, {at, {}, "at:"})) chosen.insert(cell.id);
+  std::map<std::size_t, const Cell*> by_place;
+  for (std::size_t i = 0; i < varied.cells.size(); ++i) by_place[varied.places[i]] = &varied.cells[i];
+  for (const auto& cell : out.cells) {
+    if (chosen.count(cell.id) == 0) taken.insert(cell.id);
+  }
+  std::vector<Cell> cells;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < out.cells.size(); ++i) {
+    const bool change = chosen.count(out.cells[i].id) != 0;
+    const auto found = by_place.find(out.places[i]);
+    if (change && (found == by_place.end() || !taken.insert(found->second->id).second)) continue;
+    cells.push_back(change ? *found->second : out.cells[i]);
+    places.push_back(out.places[i]);
+  }
+  out.cells = std::move(cells);
+  out.places = std::move(places);
+  return out;
+}
+
 }  // namespace
 
-std::vector<std::string> split_command(const std::string& text) {
+std::vector<std::string> split_command(const std::string& text, const char* option) {
   bool quoted = false;
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -67,7 +95,7 @@ std::vector<std::string> split_command(const std::string& text) {
       quote = text[i];
     }
   }
-  if (quoted) throw config::ConfigError("", 0, 0, fmt::format("--worker {}: the quote is not closed", text));
+  if (quoted) throw config::ConfigError("", 0, 0, fmt::format("{} {}: the quote is not closed", option, text));
   try {
     const boost::escaped_list_separator<char> rules("\\", " ", "\"'");
     const boost::tokenizer<boost::escaped_list_separator<char>> words(text, rules);
@@ -76,9 +104,9 @@ std::vector<std::string> split_command(const std::string& text) {
                  [](const std::string& word) { return !word.empty(); });
     if (!out.empty()) return out;
   } catch (const boost::escaped_list_error& error) {
-    throw config::ConfigError("", 0, 0, fmt::format("--worker \"{}\": {}", text, error.what()));
+    throw config::ConfigError("", 0, 0, fmt::format("{} \"{}\": {}", option, text, error.what()));
   }
-  throw config::ConfigError("", 0, 0, "--worker: the command is empty");
+  throw config::ConfigError("", 0, 0, fmt::format("{}: the command is empty", option));
 }
 
 std::filesystem::path built_in_worker(const std::string& program_name) {
@@ -104,9 +132,10 @@ void SuiteOptions::add_launches_to(CLI::App& command) {
       ->check(CLI::Range(1, 100000));
 }
 
-Plan make_plan(const SuiteOptions& options, const std::string& program_name, const config::NodePtr& variant) {
+Plan make_plan(const SuiteOptions& options, const std::string& program_name, const config::NodePtr& variant,
+               const std::vector<std::string>& at) {
   Plan plan;
-  plan.suite = config::load_suite(options.suite_path, variant);
+  plan.suite = varied_suite(options.suite_path, variant, at);
   plan.commands = worker_commands(options, plan.suite, program_name);
   const auto selected =
       selected_places(options, variant == nullptr ? plan.suite : config::load_suite(options.suite_path));

@@ -41,14 +41,16 @@ struct Plan {
   Shard shard;
 };
 
-/// `variant` changes every cell (config/variant.hpp); the selection is by the ids that the cells have without it.
+/// `variant` changes every cell (config/variant.hpp), or those that a glob of `at` matches; both selections are by the
+/// ids that the cells have without it.
 /// Throws ConfigError for the suite, the selection, a worker name that the suite does not know, or a command that
 /// cannot be split.
-Plan make_plan(const SuiteOptions& options, const std::string& program_name, const config::NodePtr& variant = nullptr);
+Plan make_plan(const SuiteOptions& options, const std::string& program_name, const config::NodePtr& variant = nullptr,
+               const std::vector<std::string>& at = {});
 
 /// argv of `--worker "CMD ARGS"`: words apart by spaces, quotes as a shell has them, nothing expanded. Throws
-/// ConfigError.
-std::vector<std::string> split_command(const std::string& text);
+/// ConfigError, which names the option.
+std::vector<std::string> split_command(const std::string& text, const char* option = "--worker");
 
 /// Path of the worker that was built beside this program.
 std::filesystem::path built_in_worker(const std::string& program_name);

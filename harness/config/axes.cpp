@@ -38,7 +38,7 @@ std::vector<std::string> axis_choices(Axis axis) {
     case Axis::checkpointing:
       return known_checkpointing();
     case Axis::input:
-      return {"fixed", "fresh"};
+      return {"fixed", "fresh", "skewed"};
     case Axis::device:
       return {"cuda", "cpu"};
     case Axis::memory_format: {

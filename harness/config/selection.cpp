@@ -53,7 +53,7 @@ std::string nearest_to_glob(const std::string& glob, const std::vector<std::stri
 }
 
 std::vector<Cell> select(const std::vector<Cell>& cells, const Selection& selection) {
-  const auto wanted = marked(cells, selection.only, "--only");
+  const auto wanted = marked(cells, selection.only, selection.only_name);
   const auto dropped = marked(cells, selection.skip, "--skip");
   std::vector<Cell> out;
   for (std::size_t i = 0; i < cells.size(); ++i) {

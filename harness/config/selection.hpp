@@ -10,6 +10,7 @@ namespace stepgauge::config {
 struct Selection {
   std::vector<std::string> only;  ///< empty: all
   std::vector<std::string> skip;
+  const char* only_name = "--only";  ///< in errors
 };
 
 /// The cells that match any of `only` and none of `skip`, in their order. Throws ConfigError (no file) for a glob that

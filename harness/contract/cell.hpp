@@ -149,7 +149,9 @@ struct Cell {
                       ///< cell); else empty
   std::string checkpointing = "none";  ///< "none", "full", "every_2" (3, ...), "selective"; ".reentrant" may follow
   std::string memory_format = "contiguous";
-  std::string input = "fixed";  ///< "fixed": one batch for all steps; "fresh": a new random batch each step
+  /// "fixed": one batch for all steps; "fresh": a new random batch each step; "skewed": likewise, with tokens or
+  /// classes of unequal frequency, so that there is something to learn.
+  std::string input = "fixed";
   CellOptimizer optimizer;
   CellDdp ddp;
   std::map<std::string, std::string> env;  ///< variables set for this cell alone
@@ -184,6 +186,9 @@ bool has_compile_caches(const std::string& compile);
 bool is_cuda_graph_mode(const std::string& compile);
 bool is_fp8(const std::string& precision);
 bool is_top_k(const std::string& hook);
+
+/// A new batch each step.
+bool draws_every_step(const std::string& input);
 
 /// Micro-steps whose gradients are added up before they are reduced: K of "ddp_no_sync_K", else 1.
 int accumulation_steps(const std::string& overlap);

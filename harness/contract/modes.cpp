@@ -132,6 +132,10 @@ bool is_cuda_graph_mode(const std::string& compile) {
 bool is_fp8(const std::string& precision) {
   return precision.rfind("fp8", 0) == 0;
 }
+bool draws_every_step(const std::string& input) {
+  return input != "fixed";
+}
+
 bool is_top_k(const std::string& hook) {
   return hook.rfind("top_k", 0) == 0;
 }

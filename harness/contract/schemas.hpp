@@ -5,7 +5,8 @@
 
 namespace stepgauge {
 
-/// Names of the JSON Schemas built in: suite, cell, record, run, baseline, comparison, gate, history, trend.
+/// Names of the JSON Schemas built in: suite, cell, record, run, baseline, comparison, gate, history, trend, why,
+/// bisect.
 std::vector<std::string> schema_names();
 
 /// Text of one schema; empty when there is none of that name.

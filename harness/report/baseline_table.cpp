@@ -18,31 +18,11 @@ namespace {
 using detail::CellSummary;
 using detail::markdown;
 
-bool plain_word(const std::string& word) {
-  return !word.empty() && word.find_first_not_of(
-                              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                              "_./:=@%+,-") == std::string::npos;
-}
-
-/// The command as a shell would read it, in a code span whose fence is longer than any backquote run in it.
+/// The command as a shell would read it, as a code span.
 std::string command_text(const std::vector<std::string>& command) {
-  std::string text;
-  for (const auto& word : command) {
-    std::string quoted = detail::printable(word);
-    if (!plain_word(quoted)) {
-      std::string inner;
-      for (const char c : quoted) inner += c == '\'' ? std::string("'\\''") : std::string(1, c);
-      quoted = "'" + inner + "'";
-    }
-    text += (text.empty() ? "" : " ") + quoted;
-  }
-  std::size_t longest = 0, run = 0;
-  for (const char c : text) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  const std::string fence(longest + 1, '`');
-  return longest == 0 ? fence + text + fence : fence + " " + text + " " + fence;
+  const auto text = detail::shell_words(command);
+  const auto fence = detail::backquotes(text, 1);
+  return fence.size() == 1 ? fence + text + fence : fence + " " + text + " " + fence;
 }
 
 /// Versions as the ranks loaded them: every value seen in any ok launch.

@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include "stats/summary.hpp"
 
 namespace stepgauge::summary {
-namespace {
 
-/// Device index -> median SM clock in the measured steps, in MHz.
-std::map<int, double> clocks_of(const LaunchRecord& record) {
+std::map<int, double> measured_clocks(const LaunchRecord& record) {
   std::map<int, double> out;
   const auto health = record.detail.find("health");
   if (health == record.detail.end() || !health->contains("measured") || !health->at("measured").is_object()) return out;
@@ -31,10 +28,8 @@ std::map<int, double> clocks_of(const LaunchRecord& record) {
   return out;
 }
 
-}  // namespace
-
 std::string changed_clocks(const LaunchRecord& base, const LaunchRecord& head) {
-  const auto in_base = clocks_of(base), in_head = clocks_of(head);
+  const auto in_base = measured_clocks(base), in_head = measured_clocks(head);
   for (const auto& [device, clock] : in_base) {
     const auto other = in_head.find(device);
     if (other == in_head.end()) continue;

@@ -241,6 +241,7 @@ class Summary {
     for (const auto& name : timeline_metrics()) absent(name.c_str(), why.c_str());
     for (const auto& [name, reason] : found.absent) absent(name.c_str(), reason.c_str());
     timeline_ = std::move(found.detail);
+    timeline_note_ = std::move(found.note);
     visibility_ = trace::visibility_json(traces);
     settings_ = judge_settings(cell_, facts_.ranks, traces.ranks, facts_.nccl_logs);
     if (const auto reason = ineffective_reason(settings_); !reason.empty()) fail(Status::ineffective, reason);
@@ -269,6 +270,7 @@ class Summary {
     auto notes = Json::array();
     compare_clocks(notes);
     if (!window_.note.empty()) notes.push_back(window_.note);
+    if (!timeline_note_.empty()) notes.push_back(timeline_note_);
     growing_memory(notes);
     for (const auto& note : health_.notes) notes.push_back(note);
     if (cell_.device == "cpu") {
@@ -342,6 +344,7 @@ class Summary {
   HealthJudgement health_;
   bool compiled_late_ = false;
   Json timeline_ = Json::object();
+  std::string timeline_note_;
   Json visibility_;
   std::vector<Setting> settings_;
 };

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "summary/detail/loose_json.hpp"
+#include "trace/breakdown.hpp"
 
 namespace stepgauge::summary {
 namespace {
@@ -18,14 +19,20 @@ std::string plural(double count, const char* word) {
   return fmt::format("{:.0f} {}{}", count, word, count == 1 ? "" : "s");
 }
 
-/// Launches of CUDA graphs in the traced steps: work of one launch shares its correlation.
+/// Launches of CUDA graphs in the traced steps: work of one launch shares its correlation. Kineto does not say which
+/// node of a graph a kernel was, so the host's calls are asked too.
 std::size_t graph_launches(const trace::RankTimeline& timeline) {
   if (timeline.steps.empty()) return 0;
   const auto begin = timeline.steps.front().time.begin, end = timeline.steps.back().time.end;
+  std::set<std::uint32_t> graph_calls;
+  for (const auto& call : timeline.calls) {
+    if (call.kind != trace::CallKind::op && trace::is_graph_launch(timeline.names.at(call.name)))
+      graph_calls.insert(call.correlation);
+  }
   std::set<std::uint32_t> launches;
   for (const auto& activity : timeline.activities) {
-    if (activity.graph_node != 0 && activity.time.begin >= begin && activity.time.begin < end)
-      launches.insert(activity.correlation);
+    const bool of_graph = activity.graph_node != 0 || graph_calls.count(activity.correlation) != 0;
+    if (of_graph && activity.time.begin >= begin && activity.time.begin < end) launches.insert(activity.correlation);
   }
   return launches.size();
 }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "stats/summary.hpp"
@@ -87,6 +88,7 @@ class Summary {
       return none(fmt::format("unreliable trace: {}", fmt::join(reasons, "; ")));
     }
     ratios();
+    stall_of_untraced();
     counts();
     between_ranks();
     return std::move(out_);
@@ -120,6 +122,25 @@ class Summary {
     const auto with = stats::median(traced);
     const auto without = stats::median(steady_ms_);
     if (with && without && *without > 0) out_.metrics["trace_overhead"] = *with / *without;
+  }
+
+  /// Kernels last as long traced as untraced, gaps between them do not when the host is what the step waits for. Not
+  /// clamped: below 0 when the kernels ran slower in the traced pass.
+  void stall_of_untraced() {
+    const auto step_ms = stats::median(steady_ms_);
+    if (!step_ms || *step_ms <= 0) return;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& breakdown : breakdowns_)
+      least = std::min(least, ms(breakdown.total.compute) / static_cast<double>(breakdown.steps.size()));
+    const double stall = 100 * (1 - least / *step_ms);
+    out_.detail["stall_of_untraced"] = stall;
+    const auto overhead = out_.metrics.find("trace_overhead");
+    if (overhead == out_.metrics.end() || overhead->second <= tracer_slows_above) return;
+    out_.note = fmt::format(
+        "tracing made the steps {:.2f} times as long, so that idle and stall are the tracer's too: the same kernels "
+        "leave "
+        "{:.1f} % of an untraced step without compute",
+        overhead->second, stall);
   }
 
   void describe() {

@@ -10,10 +10,15 @@
 
 namespace stepgauge::summary {
 
+/// Above this trace_overhead the host could not launch as fast as the device worked: idle and stall are the tracer's
+/// too.
+constexpr double tracer_slows_above = 1.1;
+
 struct TimelineSummary {
   std::map<std::string, double> metrics;      ///< in the units of the catalogue
   std::map<std::string, std::string> absent;  ///< metric -> reason, for single ones that do not apply
   std::string why_none;                       ///< not empty: no metric of the timeline can be had
+  std::string note;                           ///< not empty: what a reader of the ratios has to know
   Json detail = Json::object();               ///< the launch record's "timeline"
 };
 

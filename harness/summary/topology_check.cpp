@@ -9,6 +9,7 @@
 
 #include "summary/detail/loose_json.hpp"
 #include "summary/straggler.hpp"
+#include "summary/timeline_summary.hpp"
 
 namespace stepgauge::summary {
 namespace {
@@ -343,7 +344,11 @@ class Check {
 bool stalls(const Cell& cell, const LaunchRecord& record) {
   if (cell.stall_alarm <= 0 || cell.ddp.ranks < 2) return false;
   const auto stall = record.metrics.find("stall_ratio");
-  return stall != record.metrics.end() && stall->second.value && *stall->second.value > cell.stall_alarm;
+  if (stall == record.metrics.end() || !stall->second.value || *stall->second.value <= cell.stall_alarm) return false;
+  const auto overhead = record.metrics.find("trace_overhead");
+  const bool slowed = overhead != record.metrics.end() && overhead->second.value.value_or(1) > tracer_slows_above;
+  const auto untraced = detail::number(detail::part(record.detail, "timeline"), "stall_of_untraced");
+  return !slowed || untraced.value_or(*stall->second.value) > cell.stall_alarm;
 }
 
 Json check_topology(const Cell& cell, const LaunchRecord& record, const TopologyFacts& facts) {

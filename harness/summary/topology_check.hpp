@@ -12,7 +12,8 @@
 
 namespace stepgauge::summary {
 
-/// The launch has two ranks or more, its stall_ratio is known and above the cell's stall_alarm, which is not 0.
+/// The launch has two ranks or more, its stall_ratio is known and above the cell's stall_alarm, which is not 0; where
+/// tracing slowed the steps (tracer_slows_above), timeline.stall_of_untraced is above it too.
 bool stalls(const Cell& cell, const LaunchRecord& record);
 
 /// What lies between the devices of two ranks.

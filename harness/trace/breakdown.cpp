@@ -101,6 +101,10 @@ void check_identities(const Breakdown& b, const std::string& step) {
     throw std::logic_error(fmt::format("{}: a length is negative", step));
 }
 
+bool is_graph_launch(std::string_view call) {
+  return call.starts_with("cudaGraphLaunch") || call.starts_with("cuGraphLaunch");
+}
+
 RankBreakdown break_down(const RankTimeline& timeline) {
   RankBreakdown out;
   const Sets sets(timeline.activities);

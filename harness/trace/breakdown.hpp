@@ -2,6 +2,7 @@
 // Where the time of a step went: the identities of docs/metrics.md, per step and over the pass.
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/timeline.hpp"
@@ -47,6 +48,9 @@ void check_identities(const Breakdown& breakdown, const std::string& step);
 /// Steps of the timeline one by one. Throws std::logic_error when an identity does not hold (it is checked, never
 /// clamped).
 RankBreakdown break_down(const RankTimeline& timeline);
+
+/// Whether a call of the CUDA runtime or driver with this name launches a CUDA graph.
+bool is_graph_launch(std::string_view call);
 
 /// Why a timeline cannot be trusted; empty when it can. Rules, fixed beforehand:
 /// - the tracer lost records;

@@ -51,16 +51,6 @@ std::string reason_of_missing(const CellResults& base, const ResultSet& head) {
   return "the cell is in base only";
 }
 
-ExitCode exit_code_of(const Comparison& comparison) {
-  const auto& counts = comparison.counts;
-  if (!comparison.comparable) return ExitCode::not_comparable;
-  if (counts.regressed > 0) return ExitCode::regression;
-  if (counts.missing > 0) return ExitCode::not_comparable;
-  if (counts.invalid > 0) return ExitCode::measurement_failed;
-  if (counts.inconclusive > 0) return ExitCode::inconclusive;
-  return counts.compared == 0 ? ExitCode::not_comparable : ExitCode::nothing_worse;
-}
-
 void add_session_notes(Comparison& out) {
   if (out.base_sessions == 0) return;
   if (out.base_sessions == 1) {
@@ -146,6 +136,14 @@ void compare_cells(const ResultSet& base, const ResultSet& head, const Policy& p
 
 }  // namespace
 
+ExitCode exit_code_of(const Counts& counts) {
+  if (counts.regressed > 0) return ExitCode::regression;
+  if (counts.missing > 0) return ExitCode::not_comparable;
+  if (counts.invalid > 0) return ExitCode::measurement_failed;
+  if (counts.inconclusive > 0) return ExitCode::inconclusive;
+  return counts.compared == 0 ? ExitCode::not_comparable : ExitCode::nothing_worse;
+}
+
 void Counts::add(Verdict verdict, bool has_numbers) {
   switch (verdict) {
     case Verdict::pass:
@@ -181,7 +179,7 @@ Comparison compare(const ResultSet& base, const ResultSet& head, const Policy& p
   out.base_expires_at = base.expires_at;
   check_machines(base, head, policy, out);
   if (out.comparable) compare_cells(base, head, policy, out);
-  out.exit_code = exit_code_of(out);
+  out.exit_code = out.comparable ? exit_code_of(out.counts) : ExitCode::not_comparable;
   return out;
 }
 

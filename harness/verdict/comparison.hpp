@@ -63,6 +63,9 @@ struct Counts {
   void add(Verdict verdict, bool has_numbers);  ///< a row, with a change that can be told or without
 };
 Json to_json(const Counts& counts);
+
+/// The first that holds: 1 a row regressed; 5 missing; 3 invalid; 4 inconclusive; 5 nothing compared; 0.
+ExitCode exit_code_of(const Counts& counts);
 Json to_json(const std::vector<FieldDifference>& differences);
 
 struct UnmatchedCell {
@@ -97,5 +100,9 @@ struct Comparison {
 };
 
 Json to_json(const Comparison& comparison);
+
+/// Reads a document of schema "comparison" back. Throws ContractError naming `where` and the field; also for rows that
+/// do not come to the counts and the exit code beside them.
+Comparison comparison_from_json(const Json& value, std::string_view where);
 
 }  // namespace stepgauge::verdict

@@ -42,6 +42,13 @@ void add_differences(const Values& base, const Values& head, Text text, std::vec
 
 using ValueSets = std::map<std::string, std::set<std::string>>;
 
+/// Variables that the launcher points into the folder of each launch: another value every time, which says nothing.
+bool of_the_launch(const std::string& variable) {
+  static const std::set<std::string> names{"CUDA_CACHE_PATH", "NCCL_DEBUG_FILE", "TORCHINDUCTOR_CACHE_DIR",
+                                           "TRITON_CACHE_DIR"};
+  return names.count(variable) != 0;
+}
+
 /// Adds the leaves of `part` of every rank; equal objects in a row are read once.
 void add_leaves(const CellResults& cell, const char* part, ValueSets& out) {
   const Json* last = nullptr;
@@ -53,7 +60,9 @@ void add_leaves(const CellResults& cell, const char* part, ValueSets& out) {
       if (!rank.is_object() || found == rank.end()) continue;
       if (last != nullptr && *last == *found) continue;
       last = &*found;
-      for (const auto& [field, text] : leaves(*found)) out[field].insert(text);
+      for (const auto& [field, text] : leaves(*found)) {
+        if (!of_the_launch(field)) out[field].insert(text);
+      }
     }
   }
 }

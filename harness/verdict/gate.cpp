@@ -39,14 +39,6 @@ void count(const GateCell& cell, Gate& out) {
   }
 }
 
-ExitCode exit_code_of(const Counts& counts) {
-  if (counts.regressed > 0) return ExitCode::regression;
-  if (counts.missing > 0) return ExitCode::not_comparable;
-  if (counts.invalid > 0) return ExitCode::measurement_failed;
-  if (counts.inconclusive > 0) return ExitCode::inconclusive;
-  return counts.compared == 0 ? ExitCode::not_comparable : ExitCode::nothing_worse;
-}
-
 void add_notes(const std::vector<GateRow>& rows, const std::vector<detail::GateWork>& work, Gate& out) {
   const auto uneven = std::count_if(work.begin(), work.end(), [&](const detail::GateWork& item) {
     return rows[item.row].metric == "peak_memory" && (item.confirm ? *item.confirm : item.screen).uneven;

@@ -2,6 +2,7 @@
 // The verdict of a gate as a document (schema "gate"); the command adds what it knows of the arms and the run.
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "contract/json_io.hpp"
@@ -28,5 +29,13 @@ struct GateContext {
 };
 
 Json to_json(const Gate& gate, const GateContext& context);
+
+/// Reads a document of schema "gate" back. Throws ContractError naming `where` and the field; also for rows that do not
+/// come to the counts and the exit code beside them.
+struct GateDocument {
+  Gate gate;
+  GateContext context;
+};
+GateDocument gate_from_json(const Json& value, std::string_view where);
 
 }  // namespace stepgauge::verdict

@@ -24,7 +24,7 @@ class DataSource {
   std::int64_t batch_;
   torch::Device device_;
   torch::Dtype dtype_;
-  bool channels_last_;
+  bool channels_last_, skewed_;
   torch::Generator generator_;
 };
 

@@ -212,7 +212,7 @@ class Rank {
     if (tracing) keep_inside(first, probe, traced, loop);
     if (history_kept_) write_text_file(*environment_.memory_history_path, room_->memory_history());
     if (group_ && cell_.measure.allreduce_sweep) sweep();
-    keep_mode();
+    keep_mode(loop);
     keep_communication(loop);  // behind what graphs hold: without reduction a step is another graph
     verify();
     program_.reset();  // before the group: a communicator waits for the graphs that captured it
@@ -249,14 +249,14 @@ class Rank {
   }
 
   /// What checkpointing did and what the mode leaves behind.
-  void keep_mode() {
+  void keep_mode(const LoopResult& loop) {
     if (cell_.checkpointing != "none") {
       const auto blocks = program_->recomputed_blocks();
       record_.detail["checkpoint"] = {{"asked", cell_.checkpointing},
                                       {"blocks", program_->blocks()},
                                       {"recomputed_blocks_per_step", blocks ? Json(*blocks) : Json(nullptr)}};
     }
-    if (const auto pools = room_->graph_pools_mib()) record_.detail["memory_inside"]["graph_pools_mib"] = *pools;
+    if (loop.graph_pools_mib) record_.detail["memory_inside"]["graph_pools_mib"] = *loop.graph_pools_mib;
     if (cell_.measure.ir_census) {
       progress_.phase("census");
       record_.detail["ir_census"] = program_->ir_census();

@@ -182,6 +182,7 @@ class Loop {
     out_.steady_peaks = room_.peaks();
     out_.usage = usage_since(usage_before);
     out_.outside_mib = room_.outside_mib();
+    out_.graph_pools_mib = room_.graph_pools_mib();
     if (const auto now = room_.current_memory().allocated_mib; now && memory_before)
       out_.growth_mib_per_step = (*now - *memory_before) / static_cast<double>(taken.size());
     out_.step_ms.insert(out_.step_ms.end(), taken.begin(), taken.end());

@@ -30,6 +30,7 @@ struct LoopResult {
   TrafficByKind traffic;                      ///< handed to collectives over the measured steps
   Json usage = Json::object();                ///< what the measured steps cost the process: switches, faults, CPU time
   std::optional<double> outside_mib;          ///< behind the measured steps: tracers take device memory of their own
+  std::optional<double> graph_pools_mib;      ///< likewise: the traced pass may capture a graph of its own
   std::optional<double> growth_mib_per_step;  ///< of allocated memory over the measured steps
 };
 

@@ -87,6 +87,31 @@ TEST(Presets, OnlyConvolutionsInFp8CannotBe) {
   }
 }
 
+TEST(Presets, TheGateHasEightCellsOfEachKind) {
+  const auto suite = load_suite(configs() / "pr_gate.yaml");
+  EXPECT_EQ(suite.cells.size(), 8u);
+  std::map<std::string, int> workloads, modes;
+  std::map<int, int> ranks;
+  for (const auto& cell : suite.cells) {
+    ++workloads[cell.workload.name];
+    ++modes[cell.compile];
+    ++ranks[cell.ddp.ranks];
+    EXPECT_EQ(cell.needs.gpus, cell.ddp.ranks);
+    EXPECT_EQ(cell.measure.parity_steps, 2);
+  }
+  using testing::Pair;
+  EXPECT_THAT(workloads, testing::ElementsAre(Pair("llama.1.1b", 5), Pair("resnet50", 3)));
+  EXPECT_THAT(modes, testing::ElementsAre(Pair("compile.default", 1), Pair("cuda_graph", 3), Pair("eager", 4)));
+  EXPECT_THAT(ranks, testing::ElementsAre(Pair(1, 5), Pair(2, 3)));
+}
+
+TEST(Presets, NothingOfTheGateTheNightOrTheSelftestIsImpossible) {
+  for (const auto* name : {"pr_gate", "nightly", "selftest_cpu", "selftest_gpu"}) {
+    for (const auto& cell : load_suite(configs() / (std::string(name) + ".yaml")).cells)
+      EXPECT_EQ(unsupported_reason(cell), "") << cell.id;
+  }
+}
+
 TEST(Presets, GpuDemoIsSmall) {
   const auto suite = load_suite(configs() / "demo_gpu.yaml");
   EXPECT_EQ(suite.cells.size(), 4u);

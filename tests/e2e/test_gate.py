@@ -74,8 +74,9 @@ def test_every_other_command_reads_the_arms(work):
     compared = work("compare", "g/base", "g/head")
     assert compared.code == REGRESSION and SLOW in compared.out, compared
     assert work("report", "g/head").code == OK
+    (work.path / "g/gate.json").unlink()
     whole = work("report", "g")
-    assert whole.code == USAGE and "g/base and g/head" in whole.err, whole
+    assert whole.code == USAGE and "g/base and g/head" in whole.err and "--resume g" in whole.err, whole
 
 
 def test_settings_and_variables_as_arms(work):
@@ -86,6 +87,19 @@ def test_settings_and_variables_as_arms(work):
     assert {metric for _, metric in rows(value, "regressed")} == {"throughput"} and value["counts"]["regressed"] == 4
     changed = {item["field"]: item["head"] for item in value["software_differences"]}
     assert (changed["OMP_NUM_THREADS"], changed["NCCL_ALGO"]) == ("3", "Ring,Tree")
+
+
+def test_settings_of_one_cell_alone(work):
+    done = work("gate", "small.yaml", "--quiet", "--out", "g", "--pairs", "3,5", "--worker", stub(*NOISE), "--base", "self",
+                "--head", "set:perturb.step_percent=8%", "--head", f"at:{SLOW}")
+    assert done.code == REGRESSION, done
+    value = document(work, "g")
+    (row,) = [row for row in value["rows"] if row["verdict"] == "regressed"]
+    assert row["base_cell"].rpartition("-")[0] == SLOW and row["metric"] == "throughput" and row["perturbed"]
+    assert sum(row["perturbed"] for row in value["rows"]) == 4, "the other cells are not as they were"
+    merged = work("gate", "small.yaml", "--quiet", "--out", "m", "--pairs", "3,5", "--worker", stub(*NOISE), "--base", "self",
+                  "--head", "set:batch=4", "--head", "at:*18*b2/*")
+    assert merged.code == NOT_COMPARABLE and "another cell is the same there" in merged.out, merged
 
 
 def test_a_build_folder_as_an_arm(work):
@@ -101,7 +115,7 @@ def test_a_build_folder_as_an_arm(work):
 @pytest.mark.parametrize("form, words", [
     ("nowhere/build", "no such file"), ("container:image", "does not start containers"), ("set:measure.steps=5", "both arms share"),
     ("set:precison=bf16", "precision"), ("set:precision", "KEY=VALUE"), ("env:LD_PRELOAD=x", "LD_"), ("env:x", "NAME=VALUE"),
-    ("small.yaml", "no program"), ("worker:", "empty")])
+    ("at:*", "no set:"), ("small.yaml", "no program"), ("worker:", "empty")])
 def test_arms_that_cannot_be(work, form, words):
     done = gate(work, "g", head=form)
     assert done.code == USAGE and words in done.err and not (work.path / "g").exists(), done

@@ -10,7 +10,7 @@ from conftest import OK, SMALL, SOURCE, STEPGAUGE, assert_valid, matches_golden,
 COMMANDS = [(), ("list",), ("run",), ("report",), ("compare",), ("baseline",), ("baseline", "save"), ("baseline", "merge"),
             ("baseline", "show"), ("calibrate",), ("plan",), ("baseline", "diff"), ("baseline", "table"), ("history",), ("history", "add"), ("history", "show"), ("history", "ack"),
             ("history", "pin"), ("doctor",), ("schema",), ("trace",), ("trace", "show"), ("trace", "diff"),
-            ("graph",), ("graph", "show"), ("graph", "diff")]
+            ("graph",), ("graph", "show"), ("graph", "diff"), ("gate",), ("selftest",), ("why",), ("bisect",)]
 
 
 def test_list_of_smoke(work):
@@ -61,7 +61,8 @@ def test_json_of_every_command(work):
 
 
 def test_suites_of_the_repository_are_valid(work):
-    for name in ("suite", "cell", "record", "run", "baseline", "comparison", "gate", "history", "trend", "calibration", "plan"):
+    for name in ("suite", "cell", "record", "run", "baseline", "comparison", "gate", "history", "trend", "selftest",
+                 "why", "bisect", "calibration", "plan"):
         assert "$schema" in work("schema", name).json
     yaml = pytest.importorskip("yaml")
     suites = sorted((SOURCE / "configs").glob("*.yaml"))

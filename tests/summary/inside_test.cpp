@@ -83,6 +83,18 @@ TEST(TimelineSummary, PartsAndRatiosOfTheWorstRank) {
   EXPECT_EQ(out.detail["ranks"][0]["per_step"].size(), 4u);
 }
 
+TEST(TimelineSummary, ATracerThatSlowsTheStepsIsToldOf) {
+  auto timelines = two_ranks();
+  const std::vector<RankRecord> ranks{rank_record(0), rank_record(1)};
+  auto out = summarise_timelines(trace::analyse("", timelines), ranks, {98, 100, 99});
+  EXPECT_THAT(out.note, IsEmpty());
+  EXPECT_NEAR(out.detail["stall_of_untraced"].get<double>(), 100 * (1 - 60.0 / 99), 1e-9);
+  out = summarise_timelines(trace::analyse("", timelines), ranks, {50});  // traced: 100 ms, 60 of them compute
+  EXPECT_DOUBLE_EQ(out.metrics.at("stall_ratio"), 40);
+  EXPECT_DOUBLE_EQ(out.detail["stall_of_untraced"], -20);
+  EXPECT_THAT(out.note, HasSubstr("2.00 times as long"));
+}
+
 TEST(TimelineSummary, WithoutATraceTheReasonIsTheWorkers) {
   std::vector<trace::RankTimeline> none;
   auto record = rank_record(0);

@@ -292,6 +292,18 @@ TEST(Effective, AModeOfCudaGraphsHasToLaunchThem) {
   EXPECT_EQ(summary_of(cell, {rank_of(cell)}).status, Status::ok) << "no trace: unknown";
 }
 
+TEST(Effective, KinetoTellsOfCudaGraphsByTheHostsCallsAlone) {
+  const auto cell = cell_of("compile.reduce-overhead");
+  auto of_kineto = timeline(false);
+  for (const auto& activity : of_kineto.activities) {
+    const auto correlation = activity.correlation;
+    trace::test::add_call(of_kineto, activity.time, "cudaGraphLaunch", correlation);
+  }
+  const auto record = summary_of(cell, {rank_of(cell)}, {of_kineto});
+  EXPECT_EQ(record.status, Status::ok) << record.reason;
+  EXPECT_EQ(record.detail.at("settings").at("compile").at("used"), "CUDA graphs launched 4 times in 4 traced steps");
+}
+
 TEST(Effective, Fp8IsSeenInScaledProducts) {
   auto cell = cell_of("eager");
   cell.precision = "fp8";

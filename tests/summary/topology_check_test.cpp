@@ -59,6 +59,12 @@ TEST(StallAlarm, IsRaisedAboveTheCellsLimitForSeveralRanks) {
   auto cell = nccl_cell("auto");
   EXPECT_TRUE(stalls(cell, stalled(35.1, 30)));
   EXPECT_FALSE(stalls(cell, stalled(35, 30)));
+  auto traced_slowly = stalled(50, 10);
+  traced_slowly.metrics["trace_overhead"].value = 1.5;
+  traced_slowly.detail["timeline"]["stall_of_untraced"] = 9;
+  EXPECT_FALSE(stalls(cell, traced_slowly)) << "the tracer's stall, not the step's";
+  traced_slowly.detail["timeline"]["stall_of_untraced"] = 36;
+  EXPECT_TRUE(stalls(cell, traced_slowly));
   cell.stall_alarm = 0;
   EXPECT_FALSE(stalls(cell, stalled(99, 90)));
   cell.stall_alarm = 10;

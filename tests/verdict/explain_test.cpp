@@ -64,6 +64,12 @@ TEST(Explain, SharedSettingIsNamed) {
   EXPECT_NE(notes.find("exactly the 4 of 8 cells with precision=fp16"), std::string::npos) << notes;
 }
 
+TEST(Explain, TwoSettingsTogetherAreNamed) {
+  const auto notes =
+      notes_of(matrix([](const Settings& s) { return s.precision == "fp16" && s.ranks == 2 ? 1.3 : 1.0; }));
+  EXPECT_NE(notes.find("exactly the 2 of 8 cells with precision=fp16 and ddp.ranks=2"), std::string::npos) << notes;
+}
+
 TEST(Explain, WhatWasNotComparedIsSaid) {
   auto cell = measured(make_cell(), {{"throughput", around(1000, 0.002)}, {"home_made", around(1, 0.1)}});
   for (auto& launch : cell.launches) launch.metrics["peak_memory"] = {std::nullopt, "", "no allocator"};

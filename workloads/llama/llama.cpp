@@ -186,6 +186,8 @@ class LlamaWorkload : public Workload {
     return {tokens.narrow(1, 0, sizes_.sequence).contiguous(), tokens.narrow(1, 1, sizes_.sequence).contiguous()};
   }
 
+  int64_t categories() const override { return sizes_.vocab; }
+
   ModelFlops flops(int64_t batch) const override {
     const double attention = 12.0 * static_cast<double>(sizes_.layers) * static_cast<double>(sizes_.hidden) *
                              static_cast<double>(sizes_.sequence);

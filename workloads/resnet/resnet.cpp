@@ -229,6 +229,8 @@ class ResNetWorkload : public Workload {
     return {std::move(input), std::move(target)};
   }
 
+  int64_t categories() const override { return sizes_.classes; }
+
   ModelFlops flops(int64_t batch) const override {
     return {3.0 * 2.0 * forward_macs(sizes_) * static_cast<double>(batch),
             "3 x forward; forward = 2 x multiply-adds of convolutions and fc x batch"};

@@ -30,7 +30,7 @@ CodePoint decode(std::string_view text) {
 
 bool harmful(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-         (c >= 0x2060 && c <= 0x2069) || c == 0xfeff;
+         (c >= 0x2060 && c <= 0x2069) || c == 0xfeff || (c & 0xfffe) == 0xfffe;
 }
 
 /// Byte offset of the column `n`.
@@ -79,6 +79,67 @@ std::string markdown(std::string_view text) {
     }
   }
   return out;
+}
+
+std::string comment(std::string_view text) {
+  constexpr const char* joiner = "\u2060";  // seen by no person, and no name or number goes across it
+  std::string out;
+  const auto escaped = markdown(text);
+  for (std::size_t i = 0; i < escaped.size(); ++i) {
+    const std::string_view rest(escaped.data() + i, escaped.size() - i);
+    if (rest.front() == '~' || rest.front() == '$') out += '\\';
+    out += rest.front();
+    const bool host = rest.front() == '.' && (out.ends_with("www.") || out.ends_with("WWW."));
+    if (rest.front() == '@' || rest.front() == '#' || rest.starts_with("://") || host) out += joiner;
+  }
+  return out;
+}
+
+std::string xml(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string shell_words(const std::vector<std::string>& command) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+";
+  std::string out;
+  for (const auto& word : command) {
+    std::string quoted = printable(word);
+    if (quoted.empty() || quoted.find_first_not_of(plain) != std::string::npos) {
+      std::string inner;
+      for (const char c : quoted) inner += c == '\'' ? std::string("'\\''") : std::string(1, c);
+      quoted = "'" + inner + "'";
+    }
+    out += (out.empty() ? "" : " ") + quoted;
+  }
+  return out;
+}
+
+std::string backquotes(std::string_view text, std::size_t least) {
+  std::size_t longest = 0, run = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return std::string(std::max(longest + 1, least), '`');
 }
 
 std::size_t columns(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stepgauge::report::detail {
 
@@ -12,6 +13,19 @@ std::string printable(std::string_view text);
 
 /// printable(), and nothing that Markdown or HTML would act on: | < > & ` * _ [ ] \ are escaped.
 std::string markdown(std::string_view text);
+
+/// markdown(), and nothing that a code host would act on in a comment: no mention of a person, no reference to an
+/// issue, no link. Never to be put at the beginning of a line, where "/merge" is an order to GitLab.
+std::string comment(std::string_view text);
+
+/// printable(), as text or as a quoted attribute of XML 1.0.
+std::string xml(std::string_view text);
+
+/// A command as a shell would read it: words apart by spaces, quoted where they have to be; printable.
+std::string shell_words(const std::vector<std::string>& command);
+
+/// A fence of backquotes that is longer than any run of them in the text, at least `least`.
+std::string backquotes(std::string_view text, std::size_t least);
 
 /// Columns on a terminal, one per code point.
 std::size_t columns(std::string_view text);

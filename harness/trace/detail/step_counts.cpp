@@ -92,13 +92,12 @@ void count_operators(const RankTimeline& timeline, std::vector<Breakdown>& steps
 enum class Launch : std::uint8_t { none, work, graph };
 
 Launch launch_kind(std::string_view call) {
-  static constexpr std::array<std::string_view, 2> graphs{"cudaGraphLaunch", "cuGraphLaunch"};
   // By prefix: versions (cudaMemcpyAsync_v3020), cooperative, Ex and 2D forms. cudaLaunchHostFunc launches no work.
   static constexpr std::array<std::string_view, 8> work{
       "cudaLaunchKernel", "cudaLaunchCooperative", "cudaMemcpy", "cudaMemset",
       "cuLaunchKernel",   "cuLaunchCooperative",   "cuMemcpy",   "cuMemset"};
   const auto starts = [call](std::string_view prefix) { return call.starts_with(prefix); };
-  if (std::any_of(graphs.begin(), graphs.end(), starts)) return Launch::graph;
+  if (is_graph_launch(call)) return Launch::graph;
   return std::any_of(work.begin(), work.end(), starts) ? Launch::work : Launch::none;
 }
 

@@ -10,31 +10,13 @@
 #include <set>
 #include <unordered_map>
 
+#include "verdict/detail/matrix_settings.hpp"
 #include "verdict/detail/outcome.hpp"
 #include "verdict/detail/wording.hpp"
+#include "verdict/separation.hpp"
 
 namespace stepgauge::verdict::detail {
 namespace {
-
-using Settings = std::map<std::string, std::string>;
-
-/// The axes of a cell that a reader would call settings; device and backend go together.
-Settings settings_of(const Cell& cell) {
-  Settings out;
-  const auto identity = identity_json(cell);
-  for (const auto& [key, value] : identity.items()) {
-    if (key == "perturb") continue;
-    if (key == "env" || key == "ddp") {
-      for (const auto& [inner, item] : value.items()) {
-        if (inner == "backend") continue;
-        out[key + "." + inner] = item.is_string() ? item.get<std::string>() : item.dump();
-      }
-    } else {
-      out[key] = value.is_string() ? value.get<std::string>() : value.dump();
-    }
-  }
-  return out;
-}
 
 struct Member {
   const Row* row = nullptr;
@@ -48,18 +30,6 @@ struct Member {
 };
 
 using Group = std::vector<Member>;
-
-std::set<std::string> differing(const Settings& a, const Settings& b) {
-  std::set<std::string> out;
-  for (const auto& [key, value] : a) {
-    const auto other = b.find(key);
-    if (other == b.end() || other->second != value) out.insert(key);
-  }
-  for (const auto& [key, value] : b) {
-    if (a.find(key) == a.end()) out.insert(key);
-  }
-  return out;
-}
 
 std::set<std::string> varied(const Group& group) {
   std::set<std::string> out;
@@ -127,23 +97,15 @@ std::string explain_single(const Group& group) {
 }
 
 std::string explain_shared(const Group& group) {
-  const auto bad_count = std::count_if(group.begin(), group.end(), [](const Member& m) { return m.bad(); });
-  if (bad_count < 2 || bad_count == static_cast<std::ptrdiff_t>(group.size())) return "";
-  const auto first = std::find_if(group.begin(), group.end(), [](const Member& m) { return m.bad(); });
-  for (const auto& axis : varied(group)) {
-    const auto value = first->settings.find(axis);
-    if (value == first->settings.end()) continue;
-    const bool splits = std::all_of(group.begin(), group.end(), [&](const Member& member) {
-      const auto own = member.settings.find(axis);
-      const bool same = own != member.settings.end() && own->second == value->second;
-      return same ? member.bad() : member.healthy();
-    });
-    if (splits) {
-      return fmt::format("{}: {} is worse in exactly the {} of {} cells with {}={}", group_name(*first),
-                         first->row->metric, bad_count, group.size(), axis, value->second);
-    }
+  std::vector<SeparationCell> cells;
+  for (const auto& member : group) {
+    cells.push_back({member.settings, member.bad() ? Health::bad : member.healthy() ? Health::good : Health::unjudged});
   }
-  return "";
+  const auto found = separate(cells);
+  if (found.bad < 2 || found.unjudged > 0 || found.kind != SeparationKind::separated) return "";
+  const auto first = std::find_if(group.begin(), group.end(), [](const Member& m) { return m.bad(); });
+  return fmt::format("{}: {} is worse in exactly the {} of {} cells with {}", group_name(*first), first->row->metric,
+                     found.bad, group.size(), text_of(found.conjunctions.front()));
 }
 
 /// Rows with numbers of one metric and workload, where at least one regressed.

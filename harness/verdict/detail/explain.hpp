@@ -12,8 +12,8 @@ namespace stepgauge::verdict::detail {
 std::vector<Summary> summarise(const std::vector<Row>& rows);
 
 /// Short lines on the pattern of regressions over the matrix, per worker, workload and blocking metric: about the same
-/// in every cell; in one cell alone while its neighbours (one setting differs) are healthy; exactly where one setting
-/// has one value.
+/// in every cell; in one cell alone while its neighbours (one setting differs) are healthy; exactly where the smallest
+/// setting that separates them (separation.hpp) holds.
 std::vector<std::string> explain(const std::vector<Row>& rows, const std::vector<Pair>& pairs);
 
 /// Metrics in the records that the catalogue does not know, and values absent on both sides.

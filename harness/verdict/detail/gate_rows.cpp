@@ -134,6 +134,10 @@ bool settle_without_numbers(GateRow& row, const PairedValues& values, const Gate
 
 }  // namespace
 
+GateRow metric_row(const GateCell& cell, const MetricInfo& metric) {
+  return start_row(cell, metric);
+}
+
 void add_metric_rows(const GateCell& cell, const GatePolicy& policy, Gate& out, std::vector<GateWork>& work) {
   for (const auto& metric : metric_catalogue()) {
     if (!metric.blocking || metric.better == Better::neither) continue;

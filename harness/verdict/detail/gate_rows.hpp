@@ -11,6 +11,9 @@ namespace stepgauge::verdict::detail {
 /// Counts the rows that were expected.
 void add_gate_rows(const GateCell& cell, const GatePolicy& policy, Gate& out, std::vector<GateWork>& work);
 
+/// The row of a metric with its tolerance and floor, those of head's cell where it has its own; nothing judged.
+GateRow metric_row(const GateCell& cell, const MetricInfo& metric);
+
 /// Only the metrics of a cell that is in both arms.
 void add_metric_rows(const GateCell& cell, const GatePolicy& policy, Gate& out, std::vector<GateWork>& work);
 

@@ -32,6 +32,7 @@ void GraphProgram::prepare() {
   room_.synchronize();
   warmup_s_ = seconds_since(start);
   start = Clock::now();
+  room_.release_cache();  // the graph's pool takes nothing from what the eager steps left in the allocator's
   const auto before = group_ != nullptr ? group_->traffic() : TrafficByKind();
   plain_ = capture();
   if (group_ != nullptr) traffic_ = group_->traffic() - before;

@@ -29,7 +29,7 @@ void PythonProgram::wrap(RankGroup& group) {
 }
 
 torch::Tensor PythonProgram::step() {
-  if (cell_.input == "fresh") {
+  if (draws_every_step(cell_.input)) {
     mark("input");
     set_batch(data_.draw());
   }
