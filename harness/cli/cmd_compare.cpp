@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/result_output.hpp"
+#include "cli/utc.hpp"
 #include "config/selection.hpp"
 #include "store/fingerprint.hpp"
 #include "store/load.hpp"
@@ -15,7 +16,7 @@ struct CompareOptions {
   std::string base, head;
   std::string baselines = "results/baselines";
   config::Selection selection;
-  bool json = false, any_machine = false;
+  bool json = false, any_machine = false, expired = false;
 };
 
 /// The cells that the globs choose, on both sides: a glob must match something on one of them.
@@ -38,6 +39,7 @@ void compare(const CompareOptions& options, Program& program) {
       store::load_result_set(options.base, {options.baselines, store::fingerprint_slug(head.fingerprint)});
   verdict::Policy policy;
   policy.allow_different_machine = options.any_machine;
+  if (!options.expired) policy.now = utc_now();
   policy.selected = selected_cells(options, base, head);
   const auto comparison = verdict::compare(base, head, policy);
   show_comparison(comparison, options.json);
@@ -57,6 +59,7 @@ void add_compare(Program& program) {
   command->add_option("--skip", options->selection.skip, "leave out cells whose id matches one of these globs");
   command->add_option("--baselines", options->baselines, "folder of the baselines")->capture_default_str();
   command->add_flag("--allow-different-machine", options->any_machine, "compare although the fingerprints differ");
+  command->add_flag("--allow-expired", options->expired, "compare although the baseline is older than 30 days");
   command->add_flag("--json", options->json, "JSON on standard output (schema comparison)");
   command->footer(
       "Examples:\n"

@@ -9,13 +9,14 @@
 #include "cli/gate_arm.hpp"
 #include "cli/gate_budget.hpp"
 #include "cli/gate_folder.hpp"
+#include "cli/gate_foresight.hpp"
 #include "cli/gate_session.hpp"
 #include "cli/new_run_info.hpp"
+#include "cli/option_values.hpp"
 #include "cli/result_output.hpp"
 #include "cli/utc.hpp"
-#include "config/reader.hpp"
+#include "config/config_error.hpp"
 #include "report/gate_table.hpp"
-#include "report/text.hpp"
 #include "store/fingerprint.hpp"
 #include "verdict/gate_json.hpp"
 
@@ -26,6 +27,7 @@ struct GateOptions {
   SuiteOptions suite;
   std::vector<std::string> base, head;
   std::string out, resume, budget;
+  std::string baselines = "results/baselines";
   std::vector<std::size_t> pairs;
   std::optional<std::uint32_t> seed;
   bool json = false, quiet = false;
@@ -35,28 +37,14 @@ struct GateOptions {
   throw config::ConfigError("", 0, 0, why);
 }
 
-std::optional<double> budget_of(const GateOptions& options) {
-  if (options.budget.empty()) return std::nullopt;
-  config::Node node;
-  node.kind = config::Node::Kind::plain;
-  node.text = options.budget;
-  node.mark = {std::make_shared<const std::string>("--budget"), 1, 1};
-  return config::read_duration(node, "budget", 1);
-}
-
 /// --pairs fixes the design, and so does nothing else.
 verdict::GatePolicy policy_of(const GateOptions& options) {
   verdict::GatePolicy out = options.pairs.empty() ? verdict::sequential_policy() : verdict::GatePolicy{};
   out.seed = options.seed ? *options.seed : std::random_device()();
   if (options.pairs.empty()) return out;
-  if (options.pairs.size() != 2 || options.pairs[0] < 2 || options.pairs[1] < verdict::least_confirm_pairs) {
-    refuse(
-        fmt::format("--pairs: expected N1,N2 with N1 >= 2 screening pairs and N2 >= {} confirming ones (with fewer the "
-                    "sign-flip test can never reach 0.05)",
-                    verdict::least_confirm_pairs));
-  }
-  out.screen_pairs = options.pairs[0];
-  out.confirm_pairs = options.pairs[1];
+  const auto pairs = parse_pairs(options.pairs);
+  out.screen_pairs = pairs.screen;
+  out.confirm_pairs = pairs.confirm;
   return out;
 }
 
@@ -77,10 +65,7 @@ std::optional<GateFolder> new_gate(const GateOptions& options, const Program& pr
   setup.cells_digest = cells_digest(options.suite.suite_path);
   warn_about_shared_memory(head);
   if (setup.cells.empty()) {
-    fmt::print(stderr, "stepgauge: no cell of {} can run here:\n", options.suite.suite_path);
-    for (const auto& cell : head.skipped)
-      fmt::print(stderr, "  {}: {}: {}\n", report::printable(cell.id), to_string(cell.status),
-                 report::printable(cell.reason));
+    tell_nothing_to_run(head.skipped, options.suite.suite_path);
     return std::nullopt;
   }
   const auto path =
@@ -112,14 +97,14 @@ GateFolder resumed_gate(const GateOptions& options, const LauncherChoice& launch
   return folder;
 }
 
-DurationGuess guess_of(const GateFolder& folder, const machine::Machine& machine) {
+DurationGuess guess_of(const GateFolder& folder, const machine::Machine& machine, const std::string& baselines) {
   Plan plan;
   plan.suite.name = folder.arm(false).info().suite;
   plan.machine = machine;
   for (const bool head : {false, true}) {
     for (const auto& cell : folder.arm(head).info().cells) plan.cells.push_back(cell);
   }
-  return DurationGuess(plan);
+  return DurationGuess(plan, baselines);
 }
 
 std::vector<verdict::FieldDifference> software_of(const GateFolder& folder) {
@@ -166,7 +151,7 @@ verdict::GateContext context_of(const GateFolder& folder, const GateSessionResul
 }
 
 void gate(const GateOptions& options, Program& program) {
-  const auto budget_s = budget_of(options);
+  const auto budget_s = parse_duration(options.budget, "budget");
   const auto launcher = options.suite.launcher.choose();
   const auto machine = machine::inspect();
   auto opened = options.resume.empty() ? new_gate(options, program) : resumed_gate(options, launcher, machine);
@@ -175,11 +160,13 @@ void gate(const GateOptions& options, Program& program) {
     return;
   }
   auto& folder = *opened;
-  const auto guess = guess_of(folder, machine);
+  const auto guess = guess_of(folder, machine, options.baselines);
   GateBudget budget(budget_s, folder, guess);
   if (!options.quiet) tell_plan(folder, budget, guess);
   check_budget(folder, budget, folder.attempts() > 0 ? "by the launches made so far" : guess.source());
   const auto policy = folder.setup().policy;
+  if (const auto known = foresee(folder, policy, options.baselines))
+    tell_foresight(*known, folder, budget, options.quiet);
   const auto engine = launcher.make();
   const auto session =
       run_gate_session(folder, *engine, budget,
@@ -225,6 +212,10 @@ void add_gate(Program& program) {
   auto* out = command->add_option("--out", options->out, "folder to make (default: runs/<suite>-gate-<time>)");
   command->add_option("--resume", options->resume, "go on with a gate in this folder; arms, seed and pairs are its own")
       ->excludes(out);
+  command
+      ->add_option("--baselines", options->baselines,
+                   "folder of baselines and calibrations: durations and noise from there")
+      ->capture_default_str();
   command->add_flag("--json", options->json, "JSON on standard output (schema gate), as in FOLDER/gate.json");
   command->add_flag("--quiet", options->quiet, "no progress on standard error");
   command->footer(

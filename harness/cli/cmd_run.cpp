@@ -10,7 +10,6 @@
 #include "cli/run_session.hpp"
 #include "cli/suite_options.hpp"
 #include "cli/utc.hpp"
-#include "report/text.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -42,10 +41,7 @@ void run(const RunOptions& options, Program& program) {
   for (auto& cell : plan.cells) cell.measure.keep_trace = cell.measure.keep_trace || options.trace;
   warn_about_shared_memory(plan);
   if (plan.cells.empty()) {
-    fmt::print(stderr, "stepgauge: no cell of {} can run here:\n", options.suite.suite_path);
-    for (const auto& cell : plan.skipped)
-      fmt::print(stderr, "  {}: {}: {}\n", report::printable(cell.id), to_string(cell.status),
-                 report::printable(cell.reason));
+    tell_nothing_to_run(plan.skipped, options.suite.suite_path);
     program.code = ExitCode::measurement_failed;
     return;
   }

@@ -18,6 +18,8 @@ void add_run(Program& program);
 void add_report(Program& program);
 void add_compare(Program& program);
 void add_gate(Program& program);
+void add_calibrate(Program& program);
+void add_plan(Program& program);
 void add_selftest(Program& program);
 void add_why(Program& program);
 void add_bisect(Program& program);

@@ -7,6 +7,7 @@
 
 #include "cli/compile_caches.hpp"
 #include "store/baseline.hpp"
+#include "store/calibration_file.hpp"
 #include "store/fingerprint.hpp"
 
 namespace stepgauge::cli {
@@ -48,7 +49,8 @@ double device_seconds(const Cell& cell) {
 
 }  // namespace
 
-DurationGuess::DurationGuess(const Plan& plan) : source_("a guess: this machine has no baseline of the suite") {
+DurationGuess::DurationGuess(const Plan& plan, const std::filesystem::path& baselines)
+    : source_("a guess: this machine has no baseline of the suite") {
   bool uses_gpu = false, compiles = false;
   std::set<std::string> cold;
   for (const auto& cell : plan.cells) {
@@ -60,16 +62,38 @@ DurationGuess::DurationGuess(const Plan& plan) : source_("a guess: this machine 
     if (cell.cache == "warm" && cold.count(but_for_its_cache(cell)) == 0) filled_apart_.insert(cell.id);
   }
   if (compiles) source_ += "; by device, and by what each compile mode takes to start, cold or warm";
-  const auto slug = store::fingerprint_slug(store::fingerprint(to_json(plan.machine), uses_gpu));
-  const auto path = store::find("results/baselines", slug, plan.suite.name);
-  if (!path) return;
-  const auto baseline = store::load(*path);
+  const auto fingerprint = store::fingerprint(to_json(plan.machine), uses_gpu);
+  try {
+    const auto path = store::find(baselines, store::fingerprint_slug(fingerprint), plan.suite.name);
+    if (path) read_baseline(*path);
+    const auto sessions = store::find_calibrations(fingerprint, plan.suite.name, baselines);
+    if (!sessions.empty()) read_calibrations(sessions);
+  } catch (const ContractError& error) {
+    // A guess stops nothing: who needs the file says what is wrong with it.
+    source_ += fmt::format("; unreadable: {}", error.what());
+  }
+}
+
+void DurationGuess::read_baseline(const std::filesystem::path& path) {
+  const auto baseline = store::load(path);
   for (const auto& cell : baseline.results.cells) {
     double sum = 0;
     for (const auto& launch : cell.launches) sum += launch.duration_s;
     if (!cell.launches.empty()) seconds_[cell.cell.id] = sum / static_cast<double>(cell.launches.size());
   }
   source_ = fmt::format("from {}", baseline.results.name);
+}
+
+/// The newest session of a cell counts.
+void DurationGuess::read_calibrations(const std::vector<CalibrationSession>& sessions) {
+  for (const auto& session : sessions) {
+    for (const auto& cell : session.cells) {
+      double sum = 0;
+      for (const auto& launch : cell.launches) sum += launch.duration_s;
+      if (!cell.launches.empty()) seconds_[cell.id] = sum / static_cast<double>(cell.launches.size());
+    }
+  }
+  source_ = fmt::format("from the calibration of {}", sessions.back().measured_at.substr(0, 10));
 }
 
 double DurationGuess::launch_seconds(const Cell& cell) const {
@@ -87,6 +111,12 @@ double DurationGuess::total_minutes(const std::vector<Cell>& cells) const {
   double seconds = 0;
   for (const auto& cell : cells) seconds += cell_seconds(cell);
   return seconds / 60;
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
 }
 
 }  // namespace stepgauge::cli

@@ -120,10 +120,4 @@ void check_budget(const GateFolder& folder, const GateBudget& budget, const std:
       folder.setup().policy.looks.empty() ? "" : "at most ", duration_text(all_s), std::ceil(all_s / 60));
 }
 
-std::string duration_text(double seconds) {
-  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
-
 }  // namespace stepgauge::cli

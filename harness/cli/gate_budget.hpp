@@ -49,7 +49,4 @@ void tell_plan(const GateFolder& folder, const GateBudget& budget, const Duratio
 /// would. `source`: where the durations are from.
 void check_budget(const GateFolder& folder, const GateBudget& budget, const std::string& source);
 
-/// "45 s", "12 min", "3.5 h".
-std::string duration_text(double seconds);
-
 }  // namespace stepgauge::cli

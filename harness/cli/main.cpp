@@ -92,6 +92,8 @@ int main(int argc, char** argv) {
   stepgauge::cli::add_report(program);
   stepgauge::cli::add_compare(program);
   stepgauge::cli::add_gate(program);
+  stepgauge::cli::add_calibrate(program);
+  stepgauge::cli::add_plan(program);
   stepgauge::cli::add_selftest(program);
   stepgauge::cli::add_why(program);
   stepgauge::cli::add_bisect(program);
@@ -112,6 +114,8 @@ int main(int argc, char** argv) {
       "  stepgauge baseline save runs/a                    keep it as the reference of this machine\n"
       "  stepgauge compare baseline:smoke runs/b           judge another run against it\n"
       "  stepgauge gate SUITE --base self --head BUILD     measure a change beside what it changes, and judge it\n"
+      "  stepgauge calibrate SUITE                         the noise of this machine, and what a gate could see here\n"
+      "  stepgauge plan SUITE                              pairs and minutes that a gate takes here\n"
       "  stepgauge selftest                                does the gate work on this machine?\n"
       "  stepgauge why GATE_FOLDER                         where a row is worse, and what differs there\n"
       "  stepgauge bisect SUITE --cell ID --metric M ...   which commit or setting made it worse\n"

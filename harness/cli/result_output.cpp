@@ -7,6 +7,7 @@
 
 #include "report/comparison_table.hpp"
 #include "report/run_table.hpp"
+#include "report/text.hpp"
 
 namespace stepgauge::cli {
 
@@ -32,6 +33,13 @@ void show_comparison(const verdict::Comparison& comparison, bool json) {
   } else {
     fmt::print("{}", report::comparison_table(comparison, terminal_style()));
   }
+}
+
+void tell_nothing_to_run(const std::vector<SkippedCell>& skipped, const std::string& suite_path) {
+  fmt::print(stderr, "stepgauge: no cell of {} can run here:\n", suite_path);
+  for (const auto& cell : skipped)
+    fmt::print(stderr, "  {}: {}: {}\n", report::printable(cell.id), to_string(cell.status),
+               report::printable(cell.reason));
 }
 
 }  // namespace stepgauge::cli

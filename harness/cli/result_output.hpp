@@ -1,5 +1,7 @@
 #pragma once
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "contract/result_set.hpp"
 #include "report/style.hpp"
@@ -15,5 +17,8 @@ void show_results(const ResultSet& results, const std::filesystem::path& folder,
 
 /// A comparison's table (or its JSON, schema "comparison") on standard output.
 void show_comparison(const verdict::Comparison& comparison, bool json);
+
+/// Says on standard error that no cell of the suite can run here, and why each cannot.
+void tell_nothing_to_run(const std::vector<SkippedCell>& skipped, const std::string& suite_path);
 
 }  // namespace stepgauge::cli

@@ -2,6 +2,8 @@
 // The launches of one run, in order: every cell once, then every cell again, so that drift does not fall on one cell
 // alone.
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "cli/cell_launcher.hpp"
@@ -13,6 +15,7 @@ namespace stepgauge::cli {
 struct SessionResult {
   bool interrupted = false;
   std::size_t launched = 0;
+  std::string stopped;  ///< why launches are missing although nobody interrupted; empty: none are
 };
 
 /// The launch says nothing of the program, by rules fixed beforehand: what else ran on the machine spoilt it. It is
@@ -20,8 +23,11 @@ struct SessionResult {
 bool outside_doing(const LaunchRecord& record);
 
 /// Runs every launch of the folder that has no record yet and appends its record. Returns early when the user
-/// interrupts; the running launch is then ended and left without a record.
+/// interrupts; the running launch is then ended and left without a record. With a budget (seconds from now) no launch
+/// is begun that would not fit, by what the last one of its cell took; a cell's first launch is begun as long as any
+/// time is left.
 SessionResult run_session(store::RunFolder& folder, launch::Launcher& launcher, const std::vector<int>& devices,
-                          const InsideOptions& inside, bool quiet, double estimated_s);
+                          const InsideOptions& inside, bool quiet, double estimated_s,
+                          std::optional<double> budget_s = std::nullopt);
 
 }  // namespace stepgauge::cli

@@ -21,6 +21,14 @@ struct SkippedCell {
   std::string reason;
 };
 
+/// One go of measuring, of which a baseline holds the launches; each record says of which ("session").
+struct MeasuredSession {
+  std::string id;           ///< of its run
+  std::string measured_at;  ///< UTC, ISO 8601
+  std::string source;       ///< the run folder it was saved from
+  std::string commit;       ///< of the work tree when it was saved; empty: not known
+};
+
 struct ResultSet {
   std::string name;  ///< shown to the user: "runs/a", "baseline smoke (2026-11-29)"
   std::string suite;
@@ -29,6 +37,8 @@ struct ResultSet {
   Json environment = Json::object();
   std::vector<CellResults> cells;
   std::vector<SkippedCell> skipped;
+  std::vector<MeasuredSession> sessions;  ///< of a baseline, oldest first, one at least; none: a run, which is one
+  std::string expires_at;                 ///< of a baseline, UTC, ISO 8601; empty: never
 };
 
 }  // namespace stepgauge

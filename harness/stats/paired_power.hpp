@@ -19,6 +19,12 @@ double paired_mde(double sd, std::size_t n, const TestPlan& plan = {});
 // distribution. Without sd, 1 above the margin and 0 up to it.
 double paired_power(double effect, double sd, std::size_t n, const TestPlan& plan = {});
 
+// Chance that n pairs reject and have a mean of at least `least` as well, a floor on the estimate such as the gate's:
+// P = E_u[P(mean >= max(least, margin + t_{1 - alpha, n - 1} sd u / sqrt(n)))], u^2 (n - 1) chi-squared with n - 1
+// degrees of freedom, by quadrature over u (to 1e-8). Without sd, 1 when the effect is above the margin and at least
+// `least`.
+double paired_power_at_least(double effect, double sd, std::size_t n, const TestPlan& plan, double least);
+
 // Fewest pairs, at least 2, whose paired_power reaches the wanted one; nullopt when that takes more than cap, or
 // the effect is not above the margin.
 std::optional<std::size_t> pairs_needed(double effect, double sd, const TestPlan& plan = {}, std::size_t cap = 1000);

@@ -1,5 +1,6 @@
 #pragma once
-// Baselines: ROOT/<fingerprint slug>/<suite>.jsonl, a header line (schema "baseline") and then launch records.
+// Baselines: ROOT/<fingerprint slug>/<suite>.jsonl, a header line (schema "baseline") and then launch records, of one
+// session of measuring or of several.
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -11,6 +12,9 @@
 namespace stepgauge::store {
 
 inline constexpr int baseline_version = 1;
+
+/// A baseline expires so long after its newest session (statistics.md 3.6).
+inline constexpr int baseline_days = 30;
 
 /// There is one already and no reason was given; the CLI shows the change and asks for --accept "reason".
 class BaselineExists : public std::runtime_error {
@@ -36,28 +40,35 @@ class BaselineMissing : public std::runtime_error {
 };
 
 struct Baseline {
-  ResultSet results;                 ///< name: "baseline SUITE (DATE)"; created_at: when it was measured
+  ResultSet results;                 ///< name: "baseline SUITE (DATE)"; created_at: of its newest session
   std::string source;                ///< run it was saved from
   std::vector<std::string> command;  ///< of that run
   std::string saved_at;              ///< UTC, ISO 8601
   std::string reason;                ///< why it replaced another; empty for a first one
+  Json replaced;                     ///< what it replaced, old and new side by side; null: nothing
 };
 
 struct SaveOptions {
   std::vector<std::string> command;
   std::string saved_at;
   std::string accept_reason;  ///< needed to replace a baseline
+  MeasuredSession session{};  ///< of the results, where they are a run's; an empty id is made of name and time
+  Json replaced{};            ///< header field; null: nothing
 };
 
 /// ROOT/<slug of the fingerprint>/<suite>.jsonl of these results; std::invalid_argument for a suite name that is no
 /// file name.
 std::filesystem::path baseline_path(const ResultSet& results, const std::filesystem::path& root);
 
+/// BaselineRefused when these results must not become a reference.
+void require_reference(const ResultSet& results);
+
 /// Writes raw launch records, each launch's last attempt; launches that are not ok are kept without their numbers, so
 /// that they never give values. Atomic: a kill leaves the old file. BaselineRefused, BaselineExists, std::system_error.
 std::filesystem::path save(const ResultSet& results, const std::filesystem::path& root, const SaveOptions& options);
 
-/// ContractError "ORIGIN:LINE: ..." for anything that is not a whole baseline of this version.
+/// ContractError "ORIGIN:LINE: ..." for anything that is not a whole baseline of this version, a launch that stands
+/// twice, or a digest that does not fit (edited by hand). A file without sessions is one session of its own.
 Baseline parse_baseline(std::string_view text, const std::string& origin);
 Baseline load(const std::filesystem::path& path);
 

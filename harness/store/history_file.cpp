@@ -1,13 +1,8 @@
 #include "store/history_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <thread>
 
 #include "store/detail/append.hpp"
 #include "store/fingerprint.hpp"
@@ -131,19 +126,13 @@ bool is_whole(std::string_view text) {
 }
 
 detail::File open_locked(const std::filesystem::path& path, double patience_s) {
-  detail::make_folders(path.parent_path());
-  auto file = detail::open_file(path, O_WRONLY | O_CREAT | O_APPEND, "cannot open the history");
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
-  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) detail::throw_errno(path, "cannot lock the history");
-    if (std::chrono::steady_clock::now() >= end) {
-      throw HistoryConflict(
-          fmt::format("{}: another process has been writing for {} s; nothing was added, try again when it has ended",
-                      path.string(), patience_s));
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  auto file = detail::open_locked(path, patience_s, "the history");
+  if (!file) {
+    throw HistoryConflict(
+        fmt::format("{}: another process has been writing for {} s; nothing was added, try again when it has ended",
+                    path.string(), patience_s));
   }
-  return file;
+  return std::move(*file);
 }
 
 void require_new(const History& history, const Night& night, bool late) {

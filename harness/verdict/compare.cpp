@@ -15,6 +15,16 @@ bool has_machine(const ResultSet& results) {
   return results.fingerprint.is_object() && !results.fingerprint.empty();
 }
 
+void check_age(const ResultSet& base, const Policy& policy, Comparison& out) {
+  if (policy.now.empty() || base.expires_at.empty() || policy.now < base.expires_at) return;
+  out.comparable = false;
+  out.refusal = fmt::format(
+      "{} expired on {}: machines and their software change meanwhile. Measure the suite again and keep it (`stepgauge "
+      "baseline merge RUN` adds a session, `baseline save RUN --accept REASON` starts anew); --allow-expired compares "
+      "all the same",
+      base.name, base.expires_at.substr(0, 10));
+}
+
 /// Sets comparable, refusal and machine.
 void check_machines(const ResultSet& base, const ResultSet& head, const Policy& policy, Comparison& out) {
   for (const auto* side : {&base, &head}) {
@@ -24,7 +34,7 @@ void check_machines(const ResultSet& base, const ResultSet& head, const Policy& 
   }
   out.machine = differences(base.fingerprint, head.fingerprint);
   out.comparable = out.machine.empty() || policy.allow_different_machine;
-  if (out.comparable) return;
+  if (out.comparable) return check_age(base, policy, out);
   out.refusal = "the machines differ in ";
   for (std::size_t i = 0; i < out.machine.size(); ++i) {
     const auto& item = out.machine[i];
@@ -39,6 +49,33 @@ std::string reason_of_missing(const CellResults& base, const ResultSet& head) {
     }
   }
   return "the cell is in base only";
+}
+
+void add_session_notes(Comparison& out) {
+  if (out.base_sessions == 0) return;
+  if (out.base_sessions == 1) {
+    out.notes.push_back(
+        "the baseline has one session: what differs between sessions is not in the intervals, and nothing blocks "
+        "(`stepgauge baseline merge RUN` adds sessions, `stepgauge gate` needs none)");
+  } else if (out.base_sessions < least_sessions) {
+    out.notes.push_back(fmt::format("the baseline has {} of the {} sessions from which on it blocks", out.base_sessions,
+                                    least_sessions));
+  }
+}
+
+/// Measured times and rates never agree to the last digit.
+void add_identical_note(Comparison& out) {
+  std::size_t rows = 0;
+  for (const auto& row : out.rows) {
+    const bool timed = row.metric == "throughput" || row.metric == "init_latency" || row.metric == "first_step_latency";
+    rows += timed && row.exact && row.base.n > 1 && row.head.n > 1;
+  }
+  if (rows > 0) {
+    out.notes.push_back(fmt::format(
+        "{} row{} of measured times {} the same value in every launch: does the worker measure, and is this "
+        "what it wrote?",
+        rows, rows == 1 ? "" : "s", rows == 1 ? "has" : "have"));
+  }
 }
 
 void add_notes(const detail::Matching& matching, const std::vector<const MetricInfo*>& metrics, Comparison& out) {
@@ -60,6 +97,8 @@ void add_notes(const detail::Matching& matching, const std::vector<const MetricI
         fmt::format("peak_memory is the same in every launch on one side only in {} cell{}: unexplained spread", uneven,
                     uneven == 1 ? "" : "s"));
   }
+  add_session_notes(out);
+  add_identical_note(out);
   for (auto& line : detail::explain(out.rows, matching.pairs)) out.notes.push_back(std::move(line));
   for (auto& line : detail::unjudged_notes(matching.pairs, metrics)) out.notes.push_back(std::move(line));
   if (out.counts.compared == 0 && out.counts.invalid + out.counts.missing == 0) {
@@ -74,7 +113,7 @@ void compare_cells(const ResultSet& base, const ResultSet& head, const Policy& p
   out.cells_matched = matching.pairs.size();
   out.cells_excluded = matching.excluded;
   std::vector<detail::Measured> measured;
-  for (const auto& pair : matching.pairs) detail::add_rows(pair, metrics, out, measured);
+  for (const auto& pair : matching.pairs) detail::add_rows(pair, metrics, !base.sessions.empty(), out, measured);
   for (const auto* cell : matching.only_in_base) {
     const auto reason = reason_of_missing(*cell, head);
     out.only_in_base.push_back({cell->cell.id, reason});
@@ -84,6 +123,7 @@ void compare_cells(const ResultSet& base, const ResultSet& head, const Policy& p
     out.only_in_head.push_back({cell->cell.id, "new: not in base (" + detail::outcome_of(*cell).text() + ")"});
   }
   detail::judge(out.rows, measured, policy);
+  detail::require_history(out.rows);
   for (const auto& row : out.rows) {
     (row.blocking ? out.counts : out.advisory).add(row.verdict, row.change.has_value());
   }
@@ -135,6 +175,8 @@ Comparison compare(const ResultSet& base, const ResultSet& head, const Policy& p
   out.head_name = head.name;
   out.base_created_at = base.created_at;
   out.head_created_at = head.created_at;
+  out.base_sessions = base.sessions.size();
+  out.base_expires_at = base.expires_at;
   check_machines(base, head, policy, out);
   if (out.comparable) compare_cells(base, head, policy, out);
   out.exit_code = out.comparable ? exit_code_of(out.counts) : ExitCode::not_comparable;

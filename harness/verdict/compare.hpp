@@ -14,6 +14,7 @@ struct Policy {
   /// A perturbed head cell without its like in base is compared with the base cell that differs by `perturb` alone.
   bool match_perturbed = true;
   bool allow_different_machine = false;
+  std::string now;  ///< UTC, ISO 8601: a baseline that expired before it is not comparable; empty: none is too old
   std::function<bool(const Cell&)> selected;  ///< empty: every cell; applied to both sides
   std::vector<std::string> metrics;           ///< empty: the whole catalogue
 };
@@ -34,10 +35,13 @@ struct Policy {
 /// - invalid: no ok launch in head, more failed launches than in base (row "launches"), a value <= 0 on the ratio
 /// scale,
 ///   units that differ. Launches that were only `disturbed` make inconclusive.
+/// - A stored baseline (ResultSet::sessions) of two sessions or more: what differs between sessions is in interval and
+///   test (stats::compare_to_sessions). Of fewer than least_sessions sessions or least_baseline_launches launches: what
+///   would be regressed is inconclusive.
 /// - missing: the cell or the value is on one side only. Cells in head only are listed, and fail nothing.
 ///
-/// Exit code, the first that holds: 5 not comparable (fingerprints differ or are missing); 1 a blocking row regressed;
-/// 5 a blocking row missing; 3 invalid; 4 inconclusive; 5 nothing compared; 0.
+/// Exit code, the first that holds: 5 not comparable (fingerprints differ or are missing, the baseline expired); 1 a
+/// blocking row regressed; 5 a blocking row missing; 3 invalid; 4 inconclusive; 5 nothing compared; 0.
 Comparison compare(const ResultSet& base, const ResultSet& head, const Policy& policy = {});
 
 }  // namespace stepgauge::verdict

@@ -27,6 +27,9 @@ struct Side {
   std::string statuses;        ///< of all launches of the cell, "2 ok, 1 crashed"
 };
 
+/// A stored baseline of fewer sessions or launches of a row is shown, and never blocks (statistics.md 3.6).
+inline constexpr std::size_t least_sessions = 5, least_baseline_launches = 20;
+
 /// One metric of one cell. Fractions on the ratio scale (0.02 = 2 %), the metric's own unit on the points scale.
 struct Row {
   std::string cell;       ///< id in head (in base for a cell that is missing)
@@ -37,6 +40,7 @@ struct Row {
   bool blocking = false;
   bool perturbed = false;  ///< head is slowed on purpose
   Side base, head;
+  std::size_t base_sessions = 0;  ///< of a stored baseline that have a value; 0: base is a run
 
   std::optional<double> change;              ///< head / base - 1, or head - base
   std::optional<double> ci_lower, ci_upper;  ///< 95 % interval of change over launches
@@ -79,6 +83,8 @@ struct Summary {
 struct Comparison {
   std::string suite;
   std::string base_name, head_name, base_created_at, head_created_at;
+  std::size_t base_sessions = 0;  ///< of a stored baseline; 0: base is a run
+  std::string base_expires_at;    ///< of a stored baseline, UTC; empty: never
   bool comparable = false;
   std::string refusal;                   ///< why not comparable
   std::vector<FieldDifference> machine;  ///< of the fingerprints; not empty and comparable: allowed by policy

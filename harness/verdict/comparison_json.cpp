@@ -14,6 +14,7 @@ Json side_json(const Side& side) {
 Json row_json(const Row& row) {
   auto out = detail::row_json(row);
   out["blocking"] = row.blocking;
+  out["base_sessions"] = row.base_sessions;
   out["base"] = side_json(row.base);
   out["head"] = side_json(row.head);
   return out;
@@ -79,7 +80,11 @@ Json to_json(const Comparison& comparison) {
   return {{"schema", "stepgauge.comparison"},
           {"version", comparison_version},
           {"suite", comparison.suite},
-          {"base", {{"name", comparison.base_name}, {"created_at", comparison.base_created_at}}},
+          {"base",
+           {{"name", comparison.base_name},
+            {"created_at", comparison.base_created_at},
+            {"sessions", comparison.base_sessions},
+            {"expires_at", comparison.base_expires_at}}},
           {"head", {{"name", comparison.head_name}, {"created_at", comparison.head_created_at}}},
           {"comparable", comparison.comparable},
           {"refusal", comparison.refusal},

@@ -7,8 +7,8 @@ import subprocess
 import pytest
 from conftest import OK, SMALL, SOURCE, STEPGAUGE, assert_valid, matches_golden, strict_json
 
-COMMANDS = [(), ("list",), ("run",), ("report",), ("compare",), ("baseline",), ("baseline", "save"), ("baseline", "show"),
-            ("baseline", "diff"), ("baseline", "table"), ("history",), ("history", "add"), ("history", "show"), ("history", "ack"),
+COMMANDS = [(), ("list",), ("run",), ("report",), ("compare",), ("baseline",), ("baseline", "save"), ("baseline", "merge"),
+            ("baseline", "show"), ("calibrate",), ("plan",), ("baseline", "diff"), ("baseline", "table"), ("history",), ("history", "add"), ("history", "show"), ("history", "ack"),
             ("history", "pin"), ("doctor",), ("schema",), ("trace",), ("trace", "show"), ("trace", "diff"),
             ("graph",), ("graph", "show"), ("graph", "diff"), ("gate",), ("selftest",), ("why",), ("bisect",)]
 
@@ -62,7 +62,7 @@ def test_json_of_every_command(work):
 
 def test_suites_of_the_repository_are_valid(work):
     for name in ("suite", "cell", "record", "run", "baseline", "comparison", "gate", "history", "trend", "statistics", "selftest",
-                 "why", "bisect"):
+                 "why", "bisect", "calibration", "plan"):
         assert "$schema" in work("schema", name).json
     yaml = pytest.importorskip("yaml")
     suites = sorted((SOURCE / "configs").glob("*.yaml"))

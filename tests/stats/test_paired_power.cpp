@@ -55,6 +55,26 @@ TEST(PairedPower, WithoutSpreadTheTestIsCertain) {
   EXPECT_EQ(paired_power(0.005, 0.0, 2, {.margin = 0.005}), 0.0);
 }
 
+// The same by quadrature with mpmath over the chi distribution.
+TEST(PairedPower, WithALeastEstimate) {
+  EXPECT_NEAR(paired_power_at_least(0.02, 0.01, 15, {.margin = 0.005}, 0.015), 0.9735962442682653, 1e-8);
+  EXPECT_NEAR(paired_power_at_least(0.02, 0.02, 5, {.alpha = 0.2}, 0.01), 0.8557107444165348, 1e-8);
+  EXPECT_NEAR(paired_power_at_least(0, 0.01, 5, {.alpha = 0.2}, 0.01), 0.01267324123379477, 1e-8);
+  EXPECT_NEAR(paired_power_at_least(0.02, 0.03, 2, {.margin = 0.005}, 0.015), 0.100665787652686, 1e-8);
+  EXPECT_NEAR(paired_power_at_least(0.02, 0.01, 15, {.alpha = 0.0125, .margin = 0.005}, -1), 0.9986794723364285, 1e-8);
+}
+
+TEST(PairedPower, WithoutALeastEstimateItIsTheTestAlone) {
+  for (const std::size_t n : {2u, 5u, 15u, 60u}) {
+    const TestPlan plan{.alpha = 0.02, .margin = 0.003};
+    EXPECT_NEAR(paired_power_at_least(0.01, 0.012, n, plan, -10), paired_power(0.01, 0.012, n, plan), 1e-8) << n;
+  }
+  EXPECT_EQ(paired_power_at_least(0.01, 0, 5, {.margin = 0.005}, 0.01), 1);
+  EXPECT_EQ(paired_power_at_least(0.01, 0, 5, {.margin = 0.005}, 0.011), 0);
+  EXPECT_THROW(paired_power_at_least(0.01, 0.01, 5, {}, std::numeric_limits<double>::infinity()),
+               std::invalid_argument);
+}
+
 TEST(PairedPower, IsTheShareThatTheTestFinds) {
   constexpr int rounds = 4000;
   int found = 0;

@@ -7,8 +7,10 @@
 #include "contract/schemas.hpp"
 #include "nights.hpp"
 #include "store/baseline.hpp"
+#include "store/calibration_file.hpp"
 #include "store/history.hpp"
 #include "support.hpp"
+#include "verdict/calibration_json.hpp"
 #include "verdict/compare.hpp"
 
 namespace stepgauge::store {
@@ -158,6 +160,41 @@ TEST_F(Schemas, HistoryLines) {
   EXPECT_FALSE(broken([](Json& j) { j["tip"]["surprise"] = 1; }));
   EXPECT_FALSE(broken([](Json& j) { j["tip"]["cells"][0]["metrics"]["throughput"]["values"] = Json::array(); }));
   EXPECT_FALSE(broken([](Json& j) { j["tip"]["run"] = "last night"; }));
+}
+
+TEST_F(Schemas, Calibrations) {
+  const auto cell = make_cell();
+  CalibrationSession session{"20261130T000000Z-1a2b3c4d",
+                             "unit",
+                             "2026-11-30T00:00:00Z",
+                             "2026-11-30T00:00:00Z",
+                             "",
+                             "runs/a",
+                             {"stepgauge"},
+                             cpu_machine(),
+                             {}};
+  session.cells.push_back({cell.id, cell.hash, {{"ok", 1}}, {{"throughput", "samples/s"}}, {}});
+  session.cells[0].launches.push_back(
+      {0, "2026-11-30T00:00:00Z", 12.5, {{"throughput", 100}}, CalibrationSteps{0.01, 50, 2}});
+  const auto line = to_json(session);
+  EXPECT_TRUE(valid("calibration", dump_line(line) + "\n"));
+  const auto broken = [&](auto change) {
+    auto copy = line;
+    change(copy);
+    return valid("calibration", dump_line(copy) + "\n");
+  };
+  EXPECT_FALSE(broken([](Json& j) { j["version"] = 2; }));
+  EXPECT_FALSE(broken([](Json& j) { j["surprise"] = 1; }));
+  EXPECT_FALSE(broken([](Json& j) { j["cells"][0]["launches"][0]["steps"]["inflation"] = 0; }));
+  EXPECT_FALSE(broken([](Json& j) { j["cells"][0]["launches"][0]["values"]["throughput"] = nullptr; }));
+  verdict::CalibrationContext context;
+  context.suite = "unit";
+  context.fingerprint = cpu_machine();
+  const auto plan = to_json(verdict::judge_calibration({cell}, {session}, {}), context);
+  EXPECT_TRUE(valid("plan", dump_line(plan) + "\n"));
+  auto odd = plan;
+  odd["rows"][0]["needed"] = 5;
+  EXPECT_FALSE(valid("plan", dump_line(odd) + "\n"));
 }
 
 TEST_F(Schemas, Trends) {

@@ -1,10 +1,13 @@
 #include "store/detail/append.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <string>
+#include <thread>
 
 namespace stepgauge::store::detail {
 namespace {
@@ -23,6 +26,18 @@ void sync(const File& file, const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+std::optional<File> open_locked(const std::filesystem::path& path, double patience_s, std::string_view what) {
+  make_folders(path.parent_path());
+  auto file = open_file(path, O_WRONLY | O_CREAT | O_APPEND, std::string("cannot open ").append(what));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) throw_errno(path, std::string("cannot lock ").append(what));
+    if (std::chrono::steady_clock::now() >= end) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return file;
+}
 
 void append_durably(const File& file, const std::filesystem::path& path, std::string_view text) {
   const auto before = ::lseek(file.get(), 0, SEEK_END);

@@ -6,10 +6,11 @@
 #include <cmath>
 
 #include "stats/multiple.hpp"
-#include "stats/paired_power.hpp"
+#include "stats/sign_flip.hpp"
 #include "stats/sign_test.hpp"
 #include "stats/summary.hpp"
 #include "verdict/detail/wording.hpp"
+#include "verdict/gate_power.hpp"
 
 namespace stepgauge::verdict::detail {
 namespace {
@@ -38,15 +39,11 @@ void fill_numbers(GateRow& row, const GateSample& sample, GateStage stage, const
   row.worse_bound = size_of(row, stats::paired_upper_bound(sample.paired, policy.bound_confidence));
 }
 
-/// The smallest change for the worse that the confirmation would find at its last look, on the scale of the
-/// differences. One that ended early for want of hope is taken as if it had gone on.
-double smallest_seen(const GateWork& item, std::size_t family, const GatePolicy& policy) {
-  const auto& sample = item.confirm ? *item.confirm : item.screen;
-  const bool planned = !item.confirm || !policy.looks.empty();
-  const auto pairs = planned ? std::max(policy.confirm_pairs, sample.paired.n) : sample.paired.n;
-  const double alpha =
-      policy.alpha * looks_of(policy).back().alpha_share / static_cast<double>(std::max<std::size_t>(1, family));
-  return stats::paired_mde(sample.paired.sd, pairs, {alpha, policy.power, policy.null_share * sample.theta});
+/// New pairs that the MDE of a row is told for: those at the last look. A confirmation that ended early for want of
+/// hope is taken as if it had gone on.
+std::size_t planned_pairs(const GateWork& item, const GatePolicy& policy) {
+  if (item.confirm && policy.looks.empty()) return item.confirm->paired.n;
+  return std::max(policy.confirm_pairs, (item.confirm ? *item.confirm : item.screen).paired.n);
 }
 
 void judge_exact(GateRow& row, const GateSample& sample) {
@@ -141,9 +138,10 @@ void adjust_family(std::vector<GateRow>& rows, const std::vector<GateWork>& work
 void judge_row(GateRow& row, const GateWork& item, std::size_t family, const GatePolicy& policy) {
   const auto& sample = item.confirm ? *item.confirm : item.screen;
   if (!sample.exact) {
-    const double mde = smallest_seen(item, family, policy);
-    row.mde = size_of(row, mde);
-    row.gateable = mde <= policy.pass_limit * sample.theta;
+    const GateOdds odds{sample.paired.sd, sample.theta};
+    const auto pairs = planned_pairs(item, policy);
+    row.mde = size_of(row, smallest_seen(odds, pairs, family, policy));
+    row.gateable = is_gateable(odds, pairs, family, policy);
   }
   if (!item.progress.bad.empty()) return settle(row, Verdict::invalid, item.progress.bad);
   if (!screened(*item.cell, policy)) {

@@ -69,6 +69,7 @@ std::string inconclusive_reason(const Row& row, const Measured& item, LaunchPlan
   } else {
     out = "may be worse by any factor";
   }
+  if (row.base_sessions > 1) return out + "; more sessions in the baseline narrow the interval";
   const auto sd = spread(row, item.worse);
   if (!sd || *sd == 0 || item.theta <= 0) return out;
   const auto limit = size_text(row, as_change(row, pass_limit * item.theta));
@@ -151,6 +152,19 @@ void judge(std::vector<Row>& rows, const std::vector<Measured>& measured, const 
   for (const auto& item : measured) (rows[item.row].blocking ? blocking : advisory).push_back(&item);
   judge_family(rows, blocking, policy);
   judge_family(rows, advisory, policy);
+}
+
+void require_history(std::vector<Row>& rows) {
+  for (auto& row : rows) {
+    if (row.base_sessions == 0 || row.verdict != Verdict::regressed) continue;
+    if (row.base_sessions >= least_sessions && row.base.n >= least_baseline_launches) continue;
+    row.verdict = Verdict::inconclusive;
+    row.reason = fmt::format(
+        "worse by {}, but the baseline has {} of {} sessions and {} of {} launches: it shows and does not block; "
+        "`stepgauge gate` decides side by side",
+        row.change ? size_text(row, *row.change) : "more than the tolerance", row.base_sessions, least_sessions,
+        row.base.n, least_baseline_launches);
+  }
 }
 
 }  // namespace stepgauge::verdict::detail

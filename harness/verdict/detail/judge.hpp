@@ -11,4 +11,7 @@ namespace stepgauge::verdict::detail {
 /// another.
 void judge(std::vector<Row>& rows, const std::vector<Measured>& measured, const Policy& policy);
 
+/// What is regressed against a stored baseline of too little history is inconclusive: it shows, and never blocks.
+void require_history(std::vector<Row>& rows);
+
 }  // namespace stepgauge::verdict::detail

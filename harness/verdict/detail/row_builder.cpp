@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "stats/session_comparison.hpp"
 #include "stats/summary.hpp"
 
 namespace stepgauge::verdict::detail {
@@ -12,13 +14,15 @@ namespace {
 
 struct Values {
   std::vector<double> numbers;
+  std::vector<std::vector<double>> sessions;  ///< of a baseline: the same, by the session that the records name
   std::string unit;
   std::string absent;  ///< first reason given
   bool mixed_units = false;
 };
 
-Values values_of(const CellResults& cell, const std::string& metric) {
+Values values_of(const CellResults& cell, const std::string& metric, bool by_session = false) {
   Values out;
+  std::map<std::string, std::size_t> places;
   for (const auto& launch : cell.launches) {
     if (launch.status != Status::ok) continue;
     const auto found = launch.metrics.find(metric);
@@ -31,6 +35,11 @@ Values values_of(const CellResults& cell, const std::string& metric) {
     if (out.numbers.empty()) out.unit = value.unit;
     out.mixed_units = out.mixed_units || out.unit != value.unit;
     out.numbers.push_back(*value.value);
+    if (!by_session) continue;
+    const auto session = optional<std::string>(launch.detail, "session", "", "launch");
+    const auto place = places.emplace(session, places.size()).first->second;
+    if (place == out.sessions.size()) out.sessions.emplace_back();
+    out.sessions[place].push_back(*value.value);
   }
   return out;
 }
@@ -106,7 +115,9 @@ double threshold_of(const Row& row) {
 
 void measure(Row& row, const Values& base, const Values& head, std::size_t index, std::vector<Measured>& measured) {
   const bool ratio = row.scale == Scale::ratio;
-  const auto sample = stats::compare(base.numbers, head.numbers, ratio ? stats::Scale::ratio : stats::Scale::points);
+  const auto scale = ratio ? stats::Scale::ratio : stats::Scale::points;
+  const auto sample = row.base_sessions > 1 ? stats::compare_to_sessions(base.sessions, head.numbers, scale)
+                                            : stats::compare(base.numbers, head.numbers, scale);
   const auto as_change = [&](double diff) -> std::optional<double> {
     const double change = ratio ? stats::relative_effect(diff) : diff;
     return std::isfinite(change) ? std::optional(change) : std::nullopt;
@@ -155,7 +166,7 @@ std::vector<const MetricInfo*> judged_metrics(const Policy& policy) {
   return out;
 }
 
-void add_rows(const Pair& pair, const std::vector<const MetricInfo*>& metrics, Comparison& out,
+void add_rows(const Pair& pair, const std::vector<const MetricInfo*>& metrics, bool stored, Comparison& out,
               std::vector<Measured>& measured) {
   const auto base_outcome = outcome_of(*pair.base);
   const auto head_outcome = outcome_of(*pair.head);
@@ -163,12 +174,13 @@ void add_rows(const Pair& pair, const std::vector<const MetricInfo*>& metrics, C
   const auto head_statuses = head_outcome.text();
   bool any_base = false;
   for (const auto* metric : metrics) {
-    const auto base = values_of(*pair.base, metric->name);
+    const auto base = values_of(*pair.base, metric->name, stored);
     const auto head = values_of(*pair.head, metric->name);
     if (base.numbers.empty() && head.numbers.empty()) continue;
     any_base = any_base || !base.numbers.empty();
     auto& row = out.rows.emplace_back(start_row(pair, *metric));
     row.unit = base.numbers.empty() ? head.unit : base.unit;
+    if (stored) row.base_sessions = base.sessions.size();
     row.base.statuses = base_statuses;
     row.head.statuses = head_statuses;
     fill_side(row.base, base, row.scale);

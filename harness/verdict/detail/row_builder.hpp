@@ -20,7 +20,8 @@ struct Measured {
 std::vector<const MetricInfo*> judged_metrics(const Policy& policy);
 
 /// Adds the rows of a matched cell, settles those that cannot be judged, and hands back the others in `measured`.
-void add_rows(const Pair& pair, const std::vector<const MetricInfo*>& metrics, Comparison& out,
+/// `stored`: base is a baseline, whose sessions count.
+void add_rows(const Pair& pair, const std::vector<const MetricInfo*>& metrics, bool stored, Comparison& out,
               std::vector<Measured>& measured);
 
 /// Adds a missing row for each blocking metric that base has.

@@ -1,0 +1,22 @@
+#pragma once
+// What the stored calibration of this machine says of a gate before its first launch.
+#include <filesystem>
+#include <optional>
+
+#include "cli/gate_budget.hpp"
+#include "cli/gate_folder.hpp"
+#include "verdict/calibration.hpp"
+
+namespace stepgauge::cli {
+
+/// The cells of the base arm by their A/A sessions here, for this gate's pairs; nullopt when none was ever calibrated,
+/// or when the file cannot be read, which is said on standard error.
+std::optional<verdict::Calibration> foresee(const GateFolder& folder, const verdict::GatePolicy& policy,
+                                            const std::filesystem::path& baselines);
+
+/// Says on standard error which rows cannot be gated here, how long the gate takes on average though nothing changed,
+/// and, when that is more than the budget, what would do.
+void tell_foresight(const verdict::Calibration& calibration, const GateFolder& folder, const GateBudget& budget,
+                    bool quiet);
+
+}  // namespace stepgauge::cli
