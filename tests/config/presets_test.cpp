@@ -57,7 +57,7 @@ TEST(Presets, EveryModeHasItsCellsColdAndWarm) {
   std::map<std::string, int> cells;
   for (const auto& cell : suite.cells) {
     EXPECT_EQ(unsupported_reason(cell), "") << cell.id;
-    if (cell.worker == "stepgauge" && cell.ddp.ranks == 1) ++cells[cell.compile];
+    if (cell.worker == "stepgauge" && cell.ddp.ranks == 1 && cell.workload.name != "resnet18") ++cells[cell.compile];
   }
   ASSERT_EQ(cells.size(), known_compile_modes().size());
   for (const auto& [mode, count] : cells) EXPECT_EQ(count, has_compile_caches(mode) ? 4 : 2) << mode;

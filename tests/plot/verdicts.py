@@ -45,10 +45,11 @@ def gate(rows: list[dict], exit_code: int = 1) -> dict:
 
 def comparison(rows: list[dict], **more) -> dict:
     side = {"launches": 3, "mean": 100.0, "cv": 0.01, "statuses": "3 ok"}
-    value = {"schema": "stepgauge.comparison", "version": 1, "suite": SUITE, "base": {"name": "baseline:nightly", "created_at": ""},
+    value = {"schema": "stepgauge.comparison", "version": 1, "suite": SUITE, 
+             "base": {"name": "baseline:nightly", "created_at": "", "sessions": 6, "expires_at": ""},
              "head": {"name": "runs/b", "created_at": ""}, "comparable": True, "refusal": "", "machine_differences": [],
              "software_differences": [], "cells": {"expected": 1, "matched": 1, "excluded": 0}, "counts": COUNTS, "advisory": COUNTS,
-             "rows": [{"blocking": True, "base": side, "head": side} | row for row in rows], "only_in_base": [], "only_in_head": [],
+             "rows": [{"blocking": True, "base": side, "head": side, "base_sessions": 0} | row for row in rows], "only_in_base": [], "only_in_head": [],
              "summaries": [], "notes": [], "exit_code": 1} | more
     assert_valid("comparison", value)
     return value

@@ -148,6 +148,15 @@ TEST(Gate, HolmOverTheRowsUnderSuspicionAlone) {
   EXPECT_EQ(judged(beside).rows.at(0).verdict, Verdict::regressed);
 }
 
+TEST(Gate, ImprovementsAreAFamilyOfTheirOwn) {
+  std::vector<GateCell> cells{pairs_of("throughput", slower, slower_again)};
+  for (int i = 0; i < 4; ++i) cells.push_back(pairs_of("throughput", negated(slower), negated(slower_again)));
+  const auto out = judged(cells);
+  EXPECT_EQ(out.suspected, 1u);
+  EXPECT_DOUBLE_EQ(*out.rows.at(0).p_adjusted, *out.rows.at(0).p) << "four better rows cost a worse one nothing";
+  EXPECT_NEAR(*out.rows.at(1).p_adjusted, 4 * *out.rows.at(1).p, 1e-12);
+}
+
 TEST(Gate, WhatIsNotConfirmedYetCountsInTheFamily) {
   const auto out = judged(
       {pairs_of("throughput", slower, slower_again), pairs_of("throughput", slower), pairs_of("throughput", slower)});
