@@ -103,6 +103,8 @@ COMPARE = (
 )
 
 TREND = (
+    Mutant("trend: two levels are taken for noise", DETAIL + "trend_alarms.cpp", "if (sigma < hidden_ratio * night_to_night(window))", "if (true)",
+           "test_verdict_trend", "losses in the first nights of a history, for good"),
     Mutant("trend: the machine blocks", VERDICT + "trend.cpp", " && !alarm.machine;", ";", "test_verdict_trend",
            "a slow machine would block every merge", everyday=True),
     Mutant("trend: better is worse", DETAIL + "trend_alarms.cpp", "out.worse = shift.up == rule.higher_is_worse;",

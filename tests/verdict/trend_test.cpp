@@ -73,6 +73,18 @@ TEST(Trend, AnAdvisoryMetricNeverBlocks) {
   EXPECT_TRUE(only_alarm(trend).worse);
 }
 
+TEST(Trend, ALossInTheFirstNightsIsNotTakenForNoise) {
+  for (const int night : {12, 15, 20, 25}) {
+    Nights nights("throughput", night);
+    nights.add(60 - night, 90);
+    const auto trend = nights.judge();
+    ASSERT_EQ(trend.exit_code, ExitCode::regression) << night;
+    EXPECT_EQ(trend.rows[0].alarms.at(0).change, static_cast<std::size_t>(night));
+    nights.add(60, 90);
+    EXPECT_EQ(nights.judge().exit_code, ExitCode::regression) << "nobody acknowledged it; " << night;
+  }
+}
+
 TEST(Trend, FewNightsAreOnlyShown) {
   const auto trend = Nights("throughput", 24).add(5, 50).judge();
   EXPECT_EQ(trend.exit_code, ExitCode::not_comparable);

@@ -12,13 +12,16 @@ namespace stepgauge::verdict::detail {
 namespace {
 
 constexpr double jump_sigmas = 6.0, jump_thetas = 2.0;
-constexpr std::size_t jump_nights = 3;    ///< by then the CUSUM has it
-constexpr std::size_t look_every = 5;     ///< nights, of those long past
-constexpr std::size_t look_back = 20;     ///< nights before a look that it may alarm about
-constexpr std::size_t place_nights = 50;  ///< on either side, in which a change is placed
-constexpr std::size_t place_apart = 10;   ///< from where the CUSUM began to rise
-constexpr std::size_t sure_nights = 5;    ///< on either side before a commit range is narrow
-constexpr std::size_t recent_nights = 5;  ///< that say whether a change is over
+constexpr std::size_t jump_nights = 3;     ///< by then the CUSUM has it
+constexpr std::size_t look_every = 5;      ///< nights, of those long past
+constexpr std::size_t look_back = 20;      ///< nights before a look that it may alarm about
+constexpr std::size_t place_nights = 50;   ///< on either side, in which a change is placed
+constexpr std::size_t place_apart = 10;    ///< from where the CUSUM began to rise
+constexpr std::size_t sure_nights = 5;     ///< on either side before a commit range is narrow
+constexpr std::size_t recent_nights = 5;   ///< that say whether a change is over
+constexpr double hidden_ratio = 2.0;       ///< noise of a window over that from one night to the next
+constexpr std::size_t hidden_nights = 10;  ///< on either side of a change that the noise has hidden
+constexpr double hidden_sigmas = 3.0;      ///< of the noisier side, that it has to measure
 constexpr double confidence = 0.95;
 constexpr double ratio_floor = 0.002;  ///< of the noise
 constexpr double least_floor = 1e-9;   ///< of the noise in points, where nothing is tolerated
@@ -42,19 +45,22 @@ struct Shift {
   bool single = false;
 };
 
-/// The change point nearest to where the CUSUM began to rise.
-void place(Shift& shift, Values values, std::size_t begin, Scale scale) {
-  const auto first = back(shift.change, place_nights, begin);
-  const auto last = std::min(values.size(), shift.change + place_nights);
-  const auto window = part(values, first, last);
+std::vector<stats::EnergyChange> changes_in(Values window, Scale scale) {
   const double least = *std::min_element(window.begin(), window.end());
   std::vector<double> positive;  // what the search asks for; neither step moves a change point
   for (const double value : window)
     positive.push_back(scale == Scale::ratio ? std::exp(value - least) : value - least + 1);
+  // One window over all: the halves of two that overlap can disagree about a change near their ends.
+  return stats::energy_changes_in_windows(positive, {.window = positive.size()});
+}
+
+/// The change point nearest to where the CUSUM began to rise.
+void place(Shift& shift, Values values, std::size_t begin, Scale scale) {
+  const auto first = back(shift.change, place_nights, begin);
+  const auto last = std::min(values.size(), shift.change + place_nights);
   const auto target = shift.change;
   std::size_t nearest = place_apart + 1;
-  // One window over all: the halves of two that overlap can disagree about a change near their ends.
-  for (const auto& found : stats::energy_changes_in_windows(positive, {.window = positive.size()})) {
+  for (const auto& found : changes_in(part(values, first, last), scale)) {
     const auto index = first + found.index;
     const auto apart = index > target ? index - target : target - index;
     if (apart >= nearest || index > shift.raised || (found.mean_after > found.mean_before) != shift.up) continue;
@@ -72,6 +78,30 @@ stats::CusumRule cusum_rule(const AlarmRule& rule) {
   return out;
 }
 
+/// Robust against a few changes of level.
+double night_to_night(Values values) {
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < values.size(); ++i) steps.push_back(std::abs(values[i] - values[i - 1]));
+  return 1.4826 * *stats::median(steps) / std::sqrt(2.0);
+}
+
+/// Two levels in the first nights of a segment look like one that is noisy, in which no sum ever rises. What gives them
+/// away: far less noise from one night to the next, and a change point with little noise on either side of it.
+std::optional<Shift> hidden_shift(Values values, std::size_t first, std::size_t end, double sigma,
+                                  const AlarmRule& rule) {
+  const auto window = part(values, first, end);
+  if (sigma < hidden_ratio * night_to_night(window)) return std::nullopt;
+  for (const auto& found : changes_in(window, rule.scale)) {
+    if (found.index - found.begin < hidden_nights || found.end - found.index < hidden_nights) continue;
+    const auto before = level_of(part(window, found.begin, found.index), rule);
+    const auto after = level_of(part(window, found.index, found.end), rule);
+    if (std::abs(after.centre - before.centre) < hidden_sigmas * std::max(*before.sigma, *after.sigma)) continue;
+    const auto change = first + found.index;
+    return Shift{end - 1, change, after.centre > before.centre, AlarmKind::sustained, true, false};
+  }
+  return std::nullopt;
+}
+
 /// The first alarm of the nights from `begin` on.
 std::optional<Shift> first_shift(Values values, std::size_t begin, const AlarmRule& rule) {
   const auto nights = rule.policy.centre_nights;
@@ -85,6 +115,7 @@ std::optional<Shift> first_shift(Values values, std::size_t begin, const AlarmRu
       if (first + alarm.night + look_back < end || alarm.start == 0) continue;
       return Shift{first + alarm.night, first + alarm.start, alarm.upward, AlarmKind::sustained, false, false};
     }
+    if (const auto hidden = hidden_shift(values, first, end, seen->model.sigma, rule)) return hidden;
   }
   return std::nullopt;
 }
@@ -157,7 +188,7 @@ std::vector<TrendAlarm> alarms_of(const Track& track, const AlarmRule& rule) {
   std::vector<Shift> shifts;
   std::vector<std::size_t> begins{0};
   while (auto shift = first_shift(values, begins.back(), rule)) {
-    place(*shift, values, begins.back(), rule.scale);
+    if (!shift->localised) place(*shift, values, begins.back(), rule.scale);
     shifts.push_back(*shift);
     begins.push_back(shift->change);
   }
