@@ -32,7 +32,7 @@ double parse_tolerance(const std::string& text, const std::string& option) {
   return value;
 }
 
-Pairs parse_pairs(const std::vector<std::size_t>& given) {
+verdict::GatePairs parse_pairs(const std::vector<std::size_t>& given) {
   const verdict::GatePolicy design;
   if (given.empty()) return {design.screen_pairs, design.confirm_pairs};
   if (given.size() == 2 && given[0] >= 2 && given[1] >= verdict::least_confirm_pairs) return {given[0], given[1]};

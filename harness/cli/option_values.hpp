@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "verdict/gate_power.hpp"
+
 namespace stepgauge::cli {
 
 /// "30m", "90s": seconds, at least 1; nullopt for an empty text. `option` without its dashes.
@@ -13,11 +15,7 @@ std::optional<double> parse_duration(const std::string& text, const std::string&
 /// "2%" or "0.02", above 0.
 double parse_tolerance(const std::string& text, const std::string& option);
 
-struct Pairs {
-  std::size_t screen = 0, confirm = 0;
-};
-
 /// N1,N2 of --pairs; those of the gate's design for an empty list.
-Pairs parse_pairs(const std::vector<std::size_t>& given);
+verdict::GatePairs parse_pairs(const std::vector<std::size_t>& given);
 
 }  // namespace stepgauge::cli

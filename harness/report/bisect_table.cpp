@@ -11,6 +11,7 @@ namespace stepgauge::report {
 namespace {
 
 using detail::Color;
+using detail::paragraph;
 using detail::printable;
 using verdict::Bisect;
 using verdict::BisectAnswer;
@@ -18,10 +19,6 @@ using verdict::BisectOutcome;
 using verdict::BisectStep;
 
 constexpr std::size_t subject_columns = 46;
-
-std::string paragraph(const std::string& text, const Style& style, std::size_t indent = 2) {
-  return detail::wrap(text, style.width, indent) + "\n";
-}
 
 Color color_of(BisectAnswer answer) {
   switch (answer) {

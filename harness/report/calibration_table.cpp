@@ -14,18 +14,12 @@ namespace {
 
 using detail::change_text;
 using detail::Color;
+using detail::paragraph;
+using detail::plural;
 using verdict::Calibration;
 using verdict::CalibrationCellResult;
 using verdict::CalibrationContext;
 using verdict::CalibrationRow;
-
-std::string wrapped(const std::string& text, const Style& style, std::size_t indent) {
-  return detail::wrap(text, style.width, indent) + "\n";
-}
-
-std::string counted(std::size_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
 
 std::string name_of(const CalibrationRow& row) {
   const bool drifts = row.drift_z.value_or(0) < verdict::drift_limit;
@@ -131,40 +125,40 @@ std::string plan_rows(const Calibration& calibration, const CalibrationContext& 
 std::string sessions_text(const Calibration& calibration, const Style& style) {
   if (calibration.sessions == 0) return "";
   const auto first = calibration.first_measured_at.substr(0, 16), last = calibration.last_measured_at.substr(0, 16);
-  return wrapped(fmt::format("{} on {}, {}", counted(calibration.sessions, "session"), counted(calibration.days, "day"),
-                             first == last ? first : first + " to " + last),
-                 style, 2);
+  return paragraph(fmt::format("{} on {}, {}", plural(calibration.sessions, "session"), plural(calibration.days, "day"),
+                               first == last ? first : first + " to " + last),
+                   style, 2);
 }
 
 std::string assumption_text(const CalibrationContext& context, const Style& style) {
   const auto& wish = context.wish;
-  return wrapped(
+  return paragraph(
       fmt::format(
           "gate of {} + {} pairs, {} under suspicion at once (Holm: alpha {:.3g}); pairs: the fewest that find a "
           "change of the tolerance with a chance of {:.0f} %, screen + confirmation",
-          wish.gate.screen_pairs, wish.gate.confirm_pairs, counted(wish.family, "row"),
+          wish.gate.screen_pairs, wish.gate.confirm_pairs, plural(wish.family, "row"),
           wish.gate.alpha / static_cast<double>(wish.family), 100 * wish.power),
       style, 2);
 }
 
 std::string counts_text(const Calibration& calibration, const Style& style) {
-  return wrapped(fmt::format("{} of {} rows in {}: {} gateable, {} not gateable, {} not measured",
-                             calibration.gateable + calibration.not_gateable,
-                             calibration.gateable + calibration.not_gateable + calibration.not_measured,
-                             counted(calibration.cells.size(), "cell"), calibration.gateable, calibration.not_gateable,
-                             calibration.not_measured),
-                 style, 2);
+  return paragraph(fmt::format("{} of {} rows in {}: {} gateable, {} not gateable, {} not measured",
+                               calibration.gateable + calibration.not_gateable,
+                               calibration.gateable + calibration.not_gateable + calibration.not_measured,
+                               plural(calibration.cells.size(), "cell"), calibration.gateable, calibration.not_gateable,
+                               calibration.not_measured),
+                   style, 2);
 }
 
 std::string notes_text(const Calibration& calibration, const CalibrationContext& context, const Style& style) {
   std::string out;
   for (const auto& cell : context.skipped) {
     if (cell.status == Status::unsupported || cell.reason.find("perturbed") != std::string::npos)
-      out += wrapped(fmt::format("  {}: {}: {}", detail::printable(cell.id), to_string(cell.status),
-                                 detail::printable(cell.reason)),
-                     style, 4);
+      out += paragraph(fmt::format("  {}: {}: {}", detail::printable(cell.id), to_string(cell.status),
+                                   detail::printable(cell.reason)),
+                       style, 4);
   }
-  for (const auto& note : calibration.notes) out += wrapped("  " + detail::printable(note), style, 4);
+  for (const auto& note : calibration.notes) out += paragraph("  " + detail::printable(note), style, 4);
   return out.empty() ? out : "\nNotes:\n" + out;
 }
 
@@ -182,26 +176,26 @@ std::string cost_text(const Calibration& calibration, const CalibrationContext& 
         std::max(calibration.suggested->screen, context.wish.gate.screen_pairs),
         std::max(calibration.suggested->confirm, verdict::least_confirm_pairs), context.wish.most_pairs);
   }
-  return "\n" + wrapped(out, style, 2);
+  return "\n" + paragraph(out, style, 2);
 }
 
 }  // namespace
 
 std::string calibration_table(const Calibration& calibration, const CalibrationContext& context, const Style& style) {
-  std::string out = wrapped(
+  std::string out = paragraph(
       fmt::format("calibration of suite {}: {}", detail::printable(context.suite), detail::printable(context.file)),
       style, 2);
   out += sessions_text(calibration, style) + counts_text(calibration, style) + assumption_text(context, style);
-  if (!context.stopped.empty()) out += wrapped("ended early: " + context.stopped, style, 2);
+  if (!context.stopped.empty()) out += paragraph("ended early: " + context.stopped, style, 2);
   out += noise_rows(calibration, context, style);
   out += notes_text(calibration, context, style) + cost_text(calibration, context, style);
   return out;
 }
 
 std::string plan_table(const Calibration& calibration, const CalibrationContext& context, const Style& style) {
-  std::string out = wrapped(fmt::format("plan of a gate of suite {}, from {}", detail::printable(context.suite),
-                                        detail::printable(context.file)),
-                            style, 2);
+  std::string out = paragraph(fmt::format("plan of a gate of suite {}, from {}", detail::printable(context.suite),
+                                          detail::printable(context.file)),
+                              style, 2);
   out += sessions_text(calibration, style) + counts_text(calibration, style) + assumption_text(context, style);
   out += plan_rows(calibration, context, style);
   out += notes_text(calibration, context, style) + cost_text(calibration, context, style);

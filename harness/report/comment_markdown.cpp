@@ -13,6 +13,7 @@ namespace stepgauge::report {
 namespace {
 
 using detail::comment;
+using detail::plural;
 using verdict::Verdict;
 
 constexpr std::size_t longest_cell = 140, longest_reason = 300, longest_command = 1500;
@@ -45,10 +46,6 @@ std::size_t cells_with(const ChangeReport& report, Verdict verdict) {
   }
   std::sort(cells.begin(), cells.end());
   return static_cast<std::size_t>(std::unique(cells.begin(), cells.end()) - cells.begin());
-}
-
-std::string plural(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 /// Verdict in bold, then what the reader of a change has to do.

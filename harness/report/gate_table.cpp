@@ -18,14 +18,11 @@ using detail::change_text;
 using detail::color_of;
 using detail::headline;
 using detail::interval_text;
+using detail::paragraph;
 using verdict::Gate;
 using verdict::GateContext;
 using verdict::GateRow;
 using verdict::Verdict;
-
-std::string wrapped(const std::string& text, const Style& style, std::size_t indent) {
-  return detail::wrap(text, style.width, indent) + "\n";
-}
 
 std::vector<std::string> texts_of(const GateRow& row) {
   return {fmt::format("  {}{}{}", row.metric, row.unit.empty() ? "" : " ", detail::printable(row.unit)),
@@ -88,12 +85,12 @@ std::string header_text(const Gate& gate, const GateContext& context, const Styl
   const auto& counts = gate.counts;
   const auto head = headline(gate.exit_code);
   std::string out =
-      wrapped(fmt::format("gate of suite {}: {}, {}", detail::printable(context.suite),
-                          arm_text("base", context.base, gate.base), arm_text("head", context.head, gate.head)),
-              style, 2);
+      paragraph(fmt::format("gate of suite {}: {}, {}", detail::printable(context.suite),
+                            arm_text("base", context.base, gate.base), arm_text("head", context.head, gate.head)),
+                style, 2);
   out += fmt::format("verdict: {} (exit code {})\n", detail::colored(head.text, head.color, style),
                      static_cast<int>(gate.exit_code));
-  out += wrapped(
+  out += paragraph(
       fmt::format(
           "compared {} of {} expected rows in {} of {} cells: {} pass, {} regressed, {} improved, {} inconclusive "
           "({} not gateable), {} invalid, {} missing",
@@ -101,10 +98,10 @@ std::string header_text(const Gate& gate, const GateContext& context, const Styl
           counts.improved, counts.inconclusive, gate.not_gateable, counts.invalid, counts.missing),
       style, 2);
   const auto& policy = context.policy;
-  out += wrapped(fmt::format("seed {}, attempt {}; {}; rows suspected: {}, pairs dropped: {}", policy.seed,
-                             context.attempts, verdict::design_text(policy), gate.suspected, gate.spoilt_pairs),
-                 style, 2);
-  if (!context.stopped.empty()) out += wrapped("ended early: " + context.stopped, style, 2);
+  out += paragraph(fmt::format("seed {}, attempt {}; {}; rows suspected: {}, pairs dropped: {}", policy.seed,
+                               context.attempts, verdict::design_text(policy), gate.suspected, gate.spoilt_pairs),
+                   style, 2);
+  if (!context.stopped.empty()) out += paragraph("ended early: " + context.stopped, style, 2);
   return out;
 }
 
@@ -112,7 +109,7 @@ std::string skipped_text(const std::vector<SkippedCell>& skipped, const Style& s
   std::string out;
   for (const auto& cell : skipped) {
     if (cell.status != Status::unsupported) continue;
-    out += wrapped(
+    out += paragraph(
         fmt::format("  {}: {}: {}", detail::printable(cell.id), to_string(cell.status), detail::printable(cell.reason)),
         style, 4);
   }
@@ -123,9 +120,9 @@ std::string software_text(const std::vector<verdict::FieldDifference>& items, co
   std::string out;
   for (const auto& item : items)
     out +=
-        wrapped(fmt::format("  {}: {} -> {} ({} cell{})", detail::printable(item.field), detail::printable(item.base),
-                            detail::printable(item.head), item.cells, item.cells == 1 ? "" : "s"),
-                style, 4);
+        paragraph(fmt::format("  {}: {} -> {} ({} cell{})", detail::printable(item.field), detail::printable(item.base),
+                              detail::printable(item.head), item.cells, item.cells == 1 ? "" : "s"),
+                  style, 4);
   return out.empty() ? out : "\nSoftware and variables that differ (base -> head):\n" + out;
 }
 
@@ -137,9 +134,9 @@ std::string gate_table(const Gate& gate, const GateContext& context, const Style
   out += software_text(context.software, style);
   out += skipped_text(context.skipped, style);
   if (!gate.notes.empty()) out += "\nNotes:\n";
-  for (const auto& note : gate.notes) out += wrapped("  " + detail::printable(note), style, 4);
+  for (const auto& note : gate.notes) out += paragraph("  " + detail::printable(note), style, 4);
   return out + "\n" +
-         wrapped(
+         paragraph(
              fmt::format("records: {0}/base and {0}/head, verdict: {0}/gate.json", detail::printable(context.folder)),
              style, 2);
 }

@@ -13,6 +13,7 @@ namespace stepgauge::report {
 namespace {
 
 using detail::Color;
+using detail::plural;
 using detail::printable;
 
 constexpr std::size_t most_regions = 100;
@@ -23,10 +24,6 @@ constexpr std::size_t shown_names = 4;
 
 std::string shortened(const std::string& text, std::size_t width) {
   return detail::shorten_middle(printable(text), width, width / 2);
-}
-
-std::string plural(std::size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
 std::string more(std::size_t all, std::size_t shown, const char* what) {

@@ -17,6 +17,7 @@ namespace {
 
 using detail::Color;
 using detail::four_digits;
+using detail::paragraph;
 using detail::printable;
 using replay::plural;
 
@@ -24,10 +25,6 @@ constexpr std::size_t most_ranks = 16;
 constexpr std::size_t file_columns = 44;
 constexpr std::size_t site_columns = 14;
 constexpr double mib = 1 << 20;
-
-std::string paragraph(const std::string& text, const Style& style) {
-  return detail::wrap(text, style.width, 2) + "\n";
-}
 
 std::string ms_of(std::int64_t ns) {
   return ns == replay::not_known ? "-" : four_digits(static_cast<double>(ns) / 1e6);

@@ -17,15 +17,13 @@ namespace {
 
 using detail::Color;
 using detail::four_digits;
+using detail::paragraph;
+using detail::plural;
 using detail::printable;
 using trace::ActivityKind;
 
 constexpr std::size_t host_columns = 34;  ///< for what the host was doing
 constexpr std::size_t phase_columns = 12;
-
-std::string plural(std::size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
 
 std::string shortened(const std::string& text, std::size_t width) {
   return detail::shorten_middle(printable(text), width, 9);
@@ -46,10 +44,6 @@ std::string count_text(double value) {
 
 std::string signed_number(double value) {
   return (value > 0 ? "+" : "") + four_digits(value);
-}
-
-std::string paragraph(const std::string& text, const Style& style, std::size_t indent = 2) {
-  return detail::wrap(text, style.width, indent) + "\n";
 }
 
 /// Rows of no number where the numbers are withheld.

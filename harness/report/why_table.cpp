@@ -14,6 +14,8 @@ namespace stepgauge::report {
 namespace {
 
 using detail::four_digits;
+using detail::paragraph;
+using detail::plural;
 using detail::printable;
 using verdict::Why;
 using verdict::WhyKind;
@@ -22,14 +24,6 @@ using verdict::WhyPart;
 using verdict::WhyRow;
 
 constexpr std::size_t name_columns = 48;
-
-std::string paragraph(const std::string& text, const Style& style, std::size_t indent = 2) {
-  return detail::wrap(text, style.width, indent) + "\n";
-}
-
-std::string plural(std::size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
 
 const char* title_of(WhyKind kind) {
   switch (kind) {

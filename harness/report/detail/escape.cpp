@@ -1,5 +1,7 @@
 #include "report/detail/escape.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <sstream>
@@ -178,6 +180,14 @@ std::string wrap(const std::string& text, std::size_t width, std::size_t indent)
     first = false;
   }
   return out;
+}
+
+std::string paragraph(const std::string& text, const Style& style, std::size_t indent) {
+  return wrap(text, style.width, indent) + "\n";
+}
+
+std::string plural(std::size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace stepgauge::report::detail

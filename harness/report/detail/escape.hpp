@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "report/style.hpp"
+
 namespace stepgauge::report::detail {
 
 /// Valid UTF-8 on one line: control characters (C0, DEL, C1), direction overrides and broken bytes become "?", line
@@ -35,5 +37,11 @@ std::string shorten_middle(const std::string& text, std::size_t width, std::size
 
 /// Breaks at spaces; lines after the first start with `indent` spaces; words longer than a line are cut.
 std::string wrap(const std::string& text, std::size_t width, std::size_t indent);
+
+/// The same as lines of their own, as wide as the style is.
+std::string paragraph(const std::string& text, const Style& style, std::size_t indent = 2);
+
+/// "1 row", "2 rows".
+std::string plural(std::size_t count, const char* noun);
 
 }  // namespace stepgauge::report::detail

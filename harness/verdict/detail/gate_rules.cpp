@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "stats/multiple.hpp"
-#include "stats/sign_flip.hpp"
 #include "stats/sign_test.hpp"
 #include "stats/summary.hpp"
 #include "verdict/detail/wording.hpp"
