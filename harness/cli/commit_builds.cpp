@@ -105,16 +105,20 @@ CommitBuilds::CommitBuilds(const std::string& repository, const std::filesystem:
       commands_(std::move(commands)) {}
 
 CommitBuilds::~CommitBuilds() {
-  if (!made_) return;
+  if (made_ || std::filesystem::exists(source_)) drop_source();  // also that of a search that was killed
+}
+
+void CommitBuilds::drop_source() {
   git(repository_, {"worktree", "remove", "--force", source_.string()});
+  std::error_code ignored;
+  std::filesystem::remove_all(source_, ignored);
+  git(repository_, {"worktree", "prune"});
 }
 
 /// The work tree at that commit, with nothing left of another; a problem or empty.
 std::string CommitBuilds::check_out(const std::string& commit) {
   if (!made_) {
-    git(repository_, {"worktree", "remove", "--force", source_.string()});  // of a search that was killed
-    std::filesystem::remove_all(source_);
-    git(repository_, {"worktree", "prune"});
+    drop_source();
     const auto added = git(repository_, {"worktree", "add", "--detach", "--force", source_.string(), commit});
     if (added.exit_code != 0) return "git worktree add: " + added.problem();
     made_ = true;

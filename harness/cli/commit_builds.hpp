@@ -39,6 +39,8 @@ class CommitBuilds {
 
  private:
   std::string check_out(const std::string& commit);
+  /// Removes the work tree, whoever made it.
+  void drop_source();
 
   std::filesystem::path repository_, folder_, source_;
   BuildCommands commands_;
