@@ -23,6 +23,18 @@ c10::intrusive_ptr<c10d::Store> connect(const RankEnvironment& environment) {
   return c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options);
 }
 
+/// The store goes with rank 0: it stays until each of the others has read why they all stop, a few seconds at most.
+void wait_until_read(c10d::Store& store, int rank, int ranks) {
+  const auto key = [](int other) { return fmt::format("refusal_read/{}", other); };
+  try {
+    if (rank != 0) return store.set(key(rank), "yes");
+    std::vector<std::string> others;
+    for (int other = 1; other < ranks; ++other) others.push_back(key(other));
+    store.wait(others, std::chrono::seconds(10));
+  } catch (const std::exception&) {  // a rank that is gone reads nothing; the reason stands in this rank's record
+  }
+}
+
 /// Ranks of another suite or build would wait for each other, or measure two things as one. Rank 0 looks at all.
 void refuse_strangers(c10d::Store& store, const Cell& cell, int rank, int ranks) {
   const auto document = std::hash<std::string>{}(dump_line(to_json(cell)));
@@ -40,7 +52,9 @@ void refuse_strangers(c10d::Store& store, const Cell& cell, int rank, int ranks)
   } else if (const auto verdict = store.get_to_str("refusal"); verdict != "none") {
     refusal = verdict;
   }
-  if (!refusal.empty()) throw std::runtime_error(refusal);
+  if (refusal.empty()) return;
+  wait_until_read(store, rank, ranks);
+  throw std::runtime_error(refusal);
 }
 
 /// Where ranks are made to differ on purpose, or the user asks for it as of PyTorch's own process groups.
