@@ -6,12 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "cli/gate_budget.hpp"
-#include "cli/gate_session.hpp"
-#include "cli/new_run_info.hpp"
-#include "config/config_error.hpp"
 #include "report/text.hpp"
-#include "store/fingerprint.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -24,29 +19,10 @@ std::string folder_name(std::size_t number, const verdict::BisectStep& step) {
                     : fmt::format("{:03}-{}", number, fmt::join(step.subset, "-"));
 }
 
-DurationGuess guess_of(const GateFolder& folder, const machine::Machine& machine) {
-  Plan plan;
-  plan.suite.name = folder.arm(false).info().suite;
-  plan.machine = machine;
-  for (const bool head : {false, true}) {
-    for (const auto& cell : folder.arm(head).info().cells) plan.cells.push_back(cell);
-  }
-  return DurationGuess(plan);
-}
-
 }  // namespace
 
 BisectSession::BisectSession(SuiteOptions suite, verdict::Bisect& bisect, BisectArms arms, bool quiet, Program& program)
-    : suite_(std::move(suite)),
-      bisect_(bisect),
-      arms_(std::move(arms)),
-      quiet_(quiet),
-      program_(program),
-      launcher_(suite_.launcher.choose()),
-      machine_(machine::inspect()),
-      engine_(launcher_.make()),
-      suite_hash_(suite_hash(suite_.suite_path)),
-      cells_digest_(cells_digest(suite_.suite_path)) {}
+    : bisect_(bisect), arms_(std::move(arms)), quiet_(quiet), pairs_(std::move(suite), quiet, program, "the search") {}
 
 void BisectSession::run() {
   if (bisect_.over_commits) {
@@ -99,61 +75,21 @@ void BisectSession::ask(const verdict::BisectQuestion& question) {
 
 verdict::BisectTest BisectSession::measure(const Arm& arm, const std::filesystem::path& folder, std::uint64_t seed) {
   const auto& policy = bisect_.policy;
-  const auto gate = gate_policy(policy);
-  require_same_suite();
-  std::optional<GateFolder> pairs;
-  if (std::filesystem::exists(folder / "head" / "run.json")) {
-    pairs = GateFolder::resume(folder, suite_.suite_path, launcher_);
-    require_same_machine(*pairs);
-  } else {
-    GateSetup setup;
-    setup.base = arms_.good.forms;
-    setup.head = arm.forms;
-    setup.policy = gate;
-    setup.policy.seed = seed;
-    const auto launches = static_cast<int>(gate.screen_pairs);
-    const auto base = arm_plan(arms_.good, suite_, launches, program_.name);
-    const auto head = arm_plan(arm, suite_, launches, program_.name);
-    setup.cells = match_arms(base, head);
-    setup.cells_digest = cells_digest_;
-    if (setup.cells.empty()) {
-      verdict::BisectTest none;
-      none.answer = verdict::BisectAnswer::skipped;
-      none.reason = head.unsupported.empty() ? "the cell cannot run here" : head.unsupported.begin()->second;
-      return none;
-    }
-    std::filesystem::remove_all(folder);  // half made: it has no launches yet
-    pairs = GateFolder::create(folder, new_run_info(base, suite_.suite_path, program_),
-                               new_run_info(head, suite_.suite_path, program_), setup);
+  auto gate = gate_policy(policy);
+  gate.seed = seed;
+  verdict::BisectTest none;
+  const auto pairs = pairs_.open({arms_.good, arm, folder, gate}, none.reason);
+  if (!pairs) {
+    none.answer = verdict::BisectAnswer::skipped;
+    return none;
   }
-  auto used = gate;
-  used.seed = pairs->setup().policy.seed;
-  GateBudget budget(std::nullopt, *pairs, guess_of(*pairs, machine_));
   for (auto count = policy.first_pairs;; count = std::min(2 * count, policy.most_pairs)) {
-    const auto done = run_pairs(*pairs, *engine_, budget,
-                                {chosen_devices(suite_, machine_), used, suite_.suite_path, quiet_, {}}, count);
+    const auto done = pairs_.measure(*pairs, count);
     interrupted_ = done.interrupted;
     auto test = bisect_test(done.cells.front(), bisect_.metric, bisect_.direction, policy);
     if (interrupted_ || test.answer != verdict::BisectAnswer::unknown || count >= policy.most_pairs) return test;
     tell(fmt::format("  not decided with {} pairs, taking {}", count, std::min(2 * count, policy.most_pairs)));
   }
-}
-
-void BisectSession::require_same_suite() const {
-  if (suite_hash_ == suite_hash(suite_.suite_path) && cells_digest_ == cells_digest(suite_.suite_path)) return;
-  throw config::ConfigError("", 0, 0,
-                            fmt::format("{}: {} or a suite that it extends has changed since the search began; its "
-                                        "answers cannot be mixed with new ones: start a new search",
-                                        bisect_.folder, suite_.suite_path));
-}
-
-void BisectSession::require_same_machine(const GateFolder& pairs) const {
-  const auto& before = pairs.arm(true).info().fingerprint;
-  const auto now = store::fingerprint(to_json(machine_), before.contains("gpus"));
-  if (now == before) return;
-  throw config::ConfigError("", 0, 0,
-                            fmt::format("{}: the search began on another machine ({}, this is {}); start a new one",
-                                        bisect_.folder, store::fingerprint_slug(before), store::fingerprint_slug(now)));
 }
 
 void BisectSession::write() const {

@@ -2,15 +2,11 @@
 // The midpoints of a bisection: one gate folder each, with pairs of the good end and the midpoint.
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/arm_pairs.hpp"
 #include "cli/commands.hpp"
-#include "cli/gate_arm.hpp"
-#include "cli/gate_folder.hpp"
-#include "launch/launcher.hpp"
-#include "machine/machine.hpp"
 #include "verdict/bisect.hpp"
 
 namespace stepgauge::cli {
@@ -41,20 +37,13 @@ class BisectSession {
  private:
   void ask(const verdict::BisectQuestion& question);
   verdict::BisectTest measure(const Arm& arm, const std::filesystem::path& folder, std::uint64_t seed);
-  void require_same_suite() const;
-  void require_same_machine(const GateFolder& pairs) const;
   void write() const;
   void tell(const std::string& line) const;
 
-  SuiteOptions suite_;
   verdict::Bisect& bisect_;
   BisectArms arms_;
   bool quiet_;
-  Program& program_;
-  LauncherChoice launcher_;
-  machine::Machine machine_;
-  std::unique_ptr<launch::Launcher> engine_;
-  std::string suite_hash_, cells_digest_;  ///< as the search began
+  ArmPairs pairs_;
   bool interrupted_ = false;
 };
 

@@ -1,9 +1,10 @@
-// stepgauge history add|show|ack|pin: nightly runs, and what changed between them.
+// stepgauge history add|show|confirm|ack|pin: nightly runs, and what changed between them.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "cli/commands.hpp"
+#include "cli/history_confirm.hpp"
 #include "cli/history_series.hpp"
 #include "cli/result_output.hpp"
 #include "cli/utc.hpp"
@@ -20,7 +21,7 @@ struct HistoryOptions {
   std::string run, reference, reference_commit, night, name, series, reason, by;
   std::optional<std::string> commit;
   SeriesChoice choice;
-  bool late = false, json = false;
+  bool late = false, changes = false, json = false;
 };
 
 void add(const HistoryOptions& options) {
@@ -47,6 +48,8 @@ void add(const HistoryOptions& options) {
 void show(const HistoryOptions& options, Program& program) {
   const auto histories = store::read_histories(options.folder);
   require_matches(histories, options.choice);
+  verdict::TrendPolicy policy;
+  if (options.changes) policy.changes = verdict::ChangeSearch::always;
   auto list = Json::array();
   bool any = false, judged = false, regressed = false;
   std::string text;
@@ -54,7 +57,7 @@ void show(const HistoryOptions& options, Program& program) {
     const auto input = trend_input(history, options.choice);
     if (input.series.empty()) continue;
     any = true;
-    const auto trend = verdict::judge_trend(input);
+    const auto trend = verdict::judge_trend(input, policy);
     judged = judged || trend.exit_code != ExitCode::not_comparable;
     regressed = regressed || trend.exit_code == ExitCode::regression;
     if (options.json) {
@@ -133,12 +136,16 @@ void add_history(Program& program) {
                            "series that match one of these globs (CELL or CELL:METRIC)");
   show_command->add_option("--metric", options->choice.metric, "this metric alone")
       ->check(CLI::IsMember(metric_names()));
+  show_command->add_flag("--changes", options->changes,
+                         "search changes of level in series without an alarm today; else once a week");
   show_command->footer(
       "Examples:\n"
       "  stepgauge history show\n"
       "  stepgauge history show nightly/history --only 'llama*' --metric throughput\n"
       "Exit codes: 0 quiet, 1 an alarm of a blocking metric that nobody acknowledged, 5 nothing to judge");
   show_command->callback([options, &program] { show(*options, program); });
+
+  add_history_confirm(*command, program);
 
   auto* ack_command = add_action(*command, "ack", "acknowledge a change: its series start anew at that night", options);
   ack_command->add_option("folder", options->folder, "folder of the history")->capture_default_str();

@@ -27,11 +27,17 @@ machine::CapturedCommand git(const std::filesystem::path& repository, std::vecto
   return machine::run_captured(argv, most_output);
 }
 
-std::string commit_of(const std::string& repository, const char* option, const std::string& revision) {
+std::optional<std::string> id_of(const std::string& repository, const std::string& revision) {
   auto done = git(repository, {"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
-  if (done.exit_code != 0) refuse(fmt::format("{} {}: no such commit in {}", option, revision, repository));
+  if (done.exit_code != 0) return std::nullopt;
   while (!done.out.empty() && done.out.back() == '\n') done.out.pop_back();
   return done.out;
+}
+
+std::string commit_of(const std::string& repository, const char* option, const std::string& revision) {
+  const auto id = id_of(repository, revision);
+  if (!id) refuse(fmt::format("{} {}: no such commit in {}", option, revision, repository));
+  return *id;
 }
 
 std::string title_of(const std::string& repository, const std::string& commit) {
@@ -63,10 +69,20 @@ void check_names(const std::string& word) {
 
 }  // namespace
 
-std::vector<verdict::BisectCommit> commits_between(const std::string& repository, const std::string& good,
-                                                   const std::string& bad) {
+void require_repository(const std::string& repository) {
   if (const auto top = git(repository, {"rev-parse", "--git-dir"}); top.exit_code != 0)
     refuse(fmt::format("--repo {}: no git repository ({})", repository, top.problem()));
+}
+
+std::optional<verdict::BisectCommit> find_commit(const std::string& repository, const std::string& revision) {
+  const auto id = id_of(repository, revision);
+  if (!id) return std::nullopt;
+  return verdict::BisectCommit{*id, title_of(repository, *id)};
+}
+
+std::vector<verdict::BisectCommit> commits_between(const std::string& repository, const std::string& good,
+                                                   const std::string& bad) {
+  require_repository(repository);
   const auto first = commit_of(repository, "--good", good), last = commit_of(repository, "--bad", bad);
   if (first == last) refuse(fmt::format("--good {} and --bad {} are the same commit", good, bad));
   if (git(repository, {"merge-base", "--is-ancestor", first, last}).exit_code != 0)

@@ -1,12 +1,19 @@
 #pragma once
 // The commits between two revisions of a git repository, and a worker built of each.
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "verdict/bisect.hpp"
 
 namespace stepgauge::cli {
+
+/// ConfigError for a folder that is no git repository.
+void require_repository(const std::string& repository);
+
+/// The commit that a revision names; nullopt when the repository has no such one.
+std::optional<verdict::BisectCommit> find_commit(const std::string& repository, const std::string& revision);
 
 /// From good to bad along first parents, both ends too. Throws ConfigError for a folder that is no repository, a
 /// revision that is no commit (naming it), or a good one that is not an ancestor of the bad one.

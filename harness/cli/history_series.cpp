@@ -116,6 +116,26 @@ std::size_t night_of(const store::History& history, const std::string& run) {
   return static_cast<std::size_t>(night - history.nights.data());
 }
 
+/// Of one series, in order of the file.
+std::vector<verdict::TrendConfirmation> confirmations_of(const store::History& history, const Name& name) {
+  std::vector<verdict::TrendConfirmation> out;
+  for (const auto& item : history.confirmations) {
+    if (item.cell != name.cell || item.metric != name.metric->name) continue;
+    auto& target = out.emplace_back();
+    target.last_good = night_of(history, item.last_good.night);
+    target.first_bad = night_of(history, item.first_bad.night);
+    target.alarm_size = item.alarm_size;
+    target.verdict = item.verdict;
+    target.reason = item.reason;
+    target.pairs = item.pairs;
+    target.change = item.change;
+    target.ci_lower = item.ci_lower;
+    target.ci_upper = item.ci_upper;
+    target.at = item.at;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::size_t count_series(const store::History& history, const std::string& glob, const std::string& option) {
@@ -144,6 +164,7 @@ verdict::TrendInput trend_input(const store::History& history, const SeriesChoic
     for (const auto& item : history.acknowledgements) {
       if (matches(item.series, name)) series.known.push_back({night_of(history, item.night), item.reason, item.by});
     }
+    series.confirmations = confirmations_of(history, name);
   }
   for (std::size_t i = 0; i < history.nights.size(); ++i) {
     const auto& night = history.nights[i];

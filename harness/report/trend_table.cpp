@@ -91,13 +91,35 @@ std::string commit_text(const std::string& commit) {
   return commit.empty() ? "an unknown commit" : detail::printable(commit).substr(0, 12);
 }
 
+bool is_refuted(const TrendAlarm& alarm) {
+  return alarm.confirmation && alarm.confirmation->verdict == ConfirmationVerdict::not_confirmed;
+}
+
 std::string verdict_of(const TrendAlarm& alarm) {
   if (alarm.machine) return "it is the machine: the control build alarms with it";
   if (alarm.over) return "over: the last nights are back";
   if (alarm.small) return "small: less than half of the tolerance";
   if (!alarm.worse) return "for the better";
   if (alarm.single) return "one night alone: run the suite again and add it";
+  if (is_refuted(alarm)) return "does not block: it was not confirmed";
   return alarm.blocks ? "BLOCKS until it is acknowledged" : "advisory metric";
+}
+
+std::string interval_text(Scale scale, std::optional<double> lower, std::optional<double> upper) {
+  return lower && upper ? fmt::format("{}..{}", size_text(scale, lower), size_text(scale, upper)) : "-";
+}
+
+/// What the pairs of the last good and the first bad commit said.
+std::string confirmation_text(const Trend& trend, Scale scale, const verdict::TrendConfirmation& measured) {
+  const auto times = measured.attempts == 1 ? "" : fmt::format(", the last of {} attempts", measured.attempts);
+  auto out = fmt::format("    {} on {}{}: ", to_string(measured.verdict), measured.at.substr(0, 10), times);
+  if (measured.change) {
+    out += fmt::format("{} {} (95 % {}), ", size_text(scale, measured.change), scale == Scale::ratio ? "%" : "points",
+                       interval_text(scale, measured.ci_lower, measured.ci_upper));
+  }
+  out += fmt::format("{} pairs of {} and {}", measured.pairs, commit_text(trend.nights[measured.last_good].commit),
+                     commit_text(trend.nights[measured.first_bad].commit));
+  return out + (measured.reason.empty() ? "" : "; " + detail::printable(measured.reason));
 }
 
 std::string alarm_text(const Trend& trend, const std::string& cell, const std::string& metric, Scale scale,
@@ -105,10 +127,9 @@ std::string alarm_text(const Trend& trend, const std::string& cell, const std::s
   const auto& nights = trend.nights;
   const bool wide = !alarm.localised && alarm.kind == verdict::AlarmKind::sustained;
   const auto unit = scale == Scale::ratio ? " %" : " points";
-  const auto interval =
-      alarm.ci_lower && alarm.ci_upper
-          ? fmt::format(" (95 % {}..{})", size_text(scale, alarm.ci_lower), size_text(scale, alarm.ci_upper))
-          : "";
+  const auto interval = alarm.ci_lower && alarm.ci_upper
+                            ? fmt::format(" (95 % {})", interval_text(scale, alarm.ci_lower, alarm.ci_upper))
+                            : "";
   auto out = detail::wrap(
                  fmt::format("  {} {}{}{}, {} in {}", size_text(scale, alarm.size), unit + 1, interval,
                              alarm.kind == verdict::AlarmKind::jump ? ", a jump" : "", metric, detail::printable(cell)),
@@ -124,6 +145,8 @@ std::string alarm_text(const Trend& trend, const std::string& cell, const std::s
                                   wide ? " (a wide range: five nights on either side make it narrow)" : ""),
                       style.width, 6) +
          "\n";
+  if (alarm.confirmation)
+    out += detail::wrap(confirmation_text(trend, scale, *alarm.confirmation), style.width, 6) + "\n";
   return out;
 }
 
@@ -140,6 +163,46 @@ std::string alarms_text(const Trend& trend, const Style& style) {
     machine += alarm_text(trend, item.cell, item.metric, item.scale, item.alarm, style);
   }
   return machine.empty() ? out : out + "\nAlarms of the control build:\n" + machine;
+}
+
+/// Of blocking metrics; of all where no row is of one.
+std::vector<const verdict::SeriesChange*> shown_changes(const Trend& trend) {
+  const bool all = std::none_of(trend.rows.begin(), trend.rows.end(), [](const auto& row) { return row.blocking; });
+  std::vector<const verdict::SeriesChange*> out;
+  for (const auto& item : *trend.changes) {
+    if (all || item.blocking) out.push_back(&item);
+  }
+  return out;
+}
+
+std::string changes_text(const Trend& trend, const Style& style) {
+  if (!trend.changes) return "";
+  const auto shown = shown_changes(trend);
+  const auto rest = trend.changes->size() - shown.size();
+  const auto others = rest == 0 ? "" : fmt::format("; {} of advisory metrics in --json", rest);
+  if (shown.empty())
+    return fmt::format("\nNo change of level in the last nights of the series without an alarm{}.\n", others);
+  detail::Table table(
+      {{"metric", true}, {"since night", true}, {"before"}, {"after"}, {"change %"}, {"95 % interval"}});
+  std::string cell;
+  for (const auto* item : shown) {
+    const auto& change = item->change;
+    if (item->cell != cell) table.add_line(detail::shorten_middle(detail::printable(item->cell), style.width, 9));
+    cell = item->cell;
+    table.add({fmt::format("  {} {}", item->metric, detail::printable(item->unit)), trend.nights[change.night].run,
+               detail::four_digits(change.before), detail::four_digits(change.after),
+               size_text(item->scale, change.size), interval_text(item->scale, change.ci_lower, change.ci_upper)});
+    table.add_line(change.localised ? fmt::format("      commits after {} up to {}",
+                                                  commit_text(trend.nights[change.last_good].commit),
+                                                  commit_text(trend.nights[change.night].commit))
+                                    : "      commits are named with five nights on either side");
+  }
+  return "\n" +
+         detail::wrap(fmt::format("Changes of level in series without an alarm; none blocks, `history ack` takes one "
+                                  "off{}:",
+                                  others),
+                      style.width, 2) +
+         "\n" + table.text(style);
 }
 
 const char* headline(ExitCode code) {
@@ -175,6 +238,7 @@ std::string trend_table(const Trend& trend, const Style& style) {
   auto out = header_text(trend, style);
   out += rows_text(trend, style);
   out += alarms_text(trend, style);
+  out += changes_text(trend, style);
   if (!trend.notes.empty()) out += "\nNotes:\n";
   for (const auto& note : trend.notes) out += detail::wrap("  " + detail::printable(note), style.width, 4) + "\n";
   return out;

@@ -66,6 +66,28 @@ Json json_of(const Pin& pin) {
   return out;
 }
 
+Json json_of(const MeasuredNight& item) {
+  return {{"night", item.night}, {"commit", item.commit}};
+}
+
+Json json_of(const Confirmation& item) {
+  auto out = entry_json("confirmation");
+  out["cell"] = item.cell;
+  out["metric"] = item.metric;
+  out["last_good"] = json_of(item.last_good);
+  out["first_bad"] = json_of(item.first_bad);
+  out["alarm_size"] = item.alarm_size;
+  out["verdict"] = to_string(item.verdict);
+  out["reason"] = item.reason;
+  out["pairs"] = item.pairs;
+  out["change"] = number_json(item.change);
+  out["ci_lower"] = number_json(item.ci_lower);
+  out["ci_upper"] = number_json(item.ci_upper);
+  out["folder"] = item.folder;
+  out["at"] = item.at;
+  return out;
+}
+
 std::string require_text(const Json& value, const char* key, const std::string& where) {
   auto text = require<std::string>(value, key, where);
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
@@ -136,6 +158,40 @@ Night night_of(const Json& value, const std::string& where) {
   return night;
 }
 
+MeasuredNight measured_night_of(const Json& value, const char* key, const std::string& where) {
+  const auto& night = require_object(value, key, where);
+  return {require_text(night, "night", where), require_text(night, "commit", where)};
+}
+
+std::optional<double> number_of(const Json& value, const char* key, const std::string& where) {
+  const auto found = value.find(key);
+  return found == value.end() || found->is_null() ? std::nullopt : std::optional(require<double>(value, key, where));
+}
+
+Confirmation confirmation_of(const Json& value, const std::string& where) {
+  Confirmation out;
+  out.cell = require_text(value, "cell", where);
+  out.metric = require_text(value, "metric", where);
+  out.last_good = measured_night_of(value, "last_good", where);
+  out.first_bad = measured_night_of(value, "first_bad", where);
+  out.alarm_size = require<double>(value, "alarm_size", where);
+  const auto text = require<std::string>(value, "verdict", where);
+  const auto verdict = confirmation_verdict_from_string(text);
+  if (!verdict)
+    throw ContractError(fmt::format(
+        "{}: verdict \"{}\", expected \"{}\", \"{}\" or \"{}\"", where, text, to_string(ConfirmationVerdict::confirmed),
+        to_string(ConfirmationVerdict::not_confirmed), to_string(ConfirmationVerdict::unknown)));
+  out.verdict = *verdict;
+  out.reason = require<std::string>(value, "reason", where);
+  out.pairs = require<std::size_t>(value, "pairs", where);
+  out.change = number_of(value, "change", where);
+  out.ci_lower = number_of(value, "ci_lower", where);
+  out.ci_upper = number_of(value, "ci_upper", where);
+  out.folder = require<std::string>(value, "folder", where);
+  out.at = require_time(value, "at", where);
+  return out;
+}
+
 }  // namespace
 
 Json to_json(const HistoryEntry& entry) {
@@ -163,7 +219,9 @@ HistoryEntry history_entry_from_json(const Json& value, const std::string& where
     return Pin{require_text(value, "night", where), require_text(value, "name", where),
                require<std::string>(value, "at", where)};
   }
-  throw ContractError(fmt::format("{}: kind \"{}\", expected \"night\", \"acknowledgement\" or \"pin\"", where, kind));
+  if (kind == "confirmation") return confirmation_of(value, where);
+  throw ContractError(fmt::format(
+      "{}: kind \"{}\", expected \"night\", \"acknowledgement\", \"pin\" or \"confirmation\"", where, kind));
 }
 
 std::string run_id(const RunInfo& info) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "contract/cell.hpp"
+#include "contract/confirmation.hpp"
 #include "contract/json_io.hpp"
 #include "store/run_folder.hpp"
 
@@ -58,7 +59,26 @@ struct Pin {
   std::string night, name, at;
 };
 
-using HistoryEntry = std::variant<Night, Acknowledgement, Pin>;
+/// A night and its commit, as it was built.
+struct MeasuredNight {
+  std::string night, commit;
+};
+
+/// An alarm of one series that was measured: pairs of the last good commit and the first bad one, side by side. Sizes
+/// are shares, or points, with the metric's own sign.
+struct Confirmation {
+  std::string cell, metric;
+  MeasuredNight last_good, first_bad;
+  double alarm_size = 0;  ///< of the alarm when it was measured
+  ConfirmationVerdict verdict = ConfirmationVerdict::unknown;
+  std::string reason;  ///< of "unknown", or a remark
+  std::size_t pairs = 0;
+  std::optional<double> change, ci_lower, ci_upper;  ///< first bad against last good, 95 %
+  std::string folder;                                ///< with the launches; empty: none were made
+  std::string at;
+};
+
+using HistoryEntry = std::variant<Night, Acknowledgement, Pin, Confirmation>;
 
 Json to_json(const HistoryEntry& entry);
 

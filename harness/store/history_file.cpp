@@ -23,6 +23,14 @@ bool is_conflict_mark(std::string_view line) {
                   what.rfind(where, 0) == 0 ? what : where + ": " + what, path.string()));
 }
 
+/// By an entry that is no night itself.
+std::vector<std::string> nights_named_by(const HistoryEntry& entry) {
+  if (const auto* item = std::get_if<Acknowledgement>(&entry)) return {item->night};
+  if (const auto* pin = std::get_if<Pin>(&entry)) return {pin->night};
+  if (const auto* item = std::get_if<Confirmation>(&entry)) return {item->last_good.night, item->first_bad.night};
+  return {};
+}
+
 /// Takes the lines of a file one by one.
 class Reader {
  public:
@@ -66,16 +74,11 @@ class Reader {
 
  private:
   void take(HistoryEntry entry, const std::string& where, std::size_t line) {
-    if (auto* night = std::get_if<Night>(&entry)) {
-      take_night(std::move(*night), where, line);
-    } else if (auto* item = std::get_if<Acknowledgement>(&entry)) {
-      named_.emplace_back(item->night, where);
-      out_.acknowledgements.push_back(std::move(*item));
-    } else {
-      auto& pin = std::get<Pin>(entry);
-      named_.emplace_back(pin.night, where);
-      out_.pins.push_back(std::move(pin));
-    }
+    for (auto& night : nights_named_by(entry)) named_.emplace_back(std::move(night), where);
+    if (auto* night = std::get_if<Night>(&entry)) take_night(std::move(*night), where, line);
+    if (auto* item = std::get_if<Acknowledgement>(&entry)) out_.acknowledgements.push_back(std::move(*item));
+    if (auto* pin = std::get_if<Pin>(&entry)) out_.pins.push_back(std::move(*pin));
+    if (auto* measured = std::get_if<Confirmation>(&entry)) out_.confirmations.push_back(std::move(*measured));
   }
 
   void take_night(Night night, const std::string& where, std::size_t line) {
@@ -153,10 +156,10 @@ void require_new(const History& history, const Night& night, bool late) {
 
 void require_fits(const History& history, const HistoryEntry& entry, bool late) {
   if (const auto* night = std::get_if<Night>(&entry)) return require_new(history, *night, late);
-  const auto* item = std::get_if<Acknowledgement>(&entry);
-  const auto& named = item != nullptr ? item->night : std::get<Pin>(entry).night;
-  if (history.lines.count(named) == 0) {
-    throw HistoryConflict(fmt::format("{}: no night \"{}\"; nothing was added", history.path.string(), named));
+  for (const auto& named : nights_named_by(entry)) {
+    if (history.lines.count(named) == 0) {
+      throw HistoryConflict(fmt::format("{}: no night \"{}\"; nothing was added", history.path.string(), named));
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// One history file, HISTORY/<machine slug>/<suite>.jsonl: the nights of one suite on one machine, the acknowledgements
-// and the pins, one line each, appended and never changed.
+// One history file, HISTORY/<machine slug>/<suite>.jsonl: the nights of one suite on one machine, the acknowledgements,
+// the pins and the confirmations, one line each, appended and never changed.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -26,6 +26,7 @@ struct History {
   std::vector<Night> nights;  ///< in order of time, whatever the order of the lines
   std::vector<Acknowledgement> acknowledgements;
   std::vector<Pin> pins;
+  std::vector<Confirmation> confirmations;
   std::vector<std::string> notes;  ///< what a reader should know of the file: "FILE:LINE: ..." and what to do
 
   std::map<std::string, std::size_t> lines;  ///< run id of a night -> its line, from 1
@@ -39,7 +40,7 @@ struct History {
 /// Reads the text of a history file, whose place (`path`) says machine and suite. A torn last line, a night that stands
 /// twice with the same words and a clock that went backwards are notes; ContractError "FILE:LINE: ..." with what to do
 /// for any other line that is none of this version, a night of another machine or suite, a run id with two contents,
-/// and an acknowledgement or pin of a night that is not there.
+/// and an acknowledgement, pin or confirmation of a night that is not there.
 History parse_history(std::string_view text, const std::filesystem::path& path);
 History read_history(const std::filesystem::path& path);
 

@@ -7,7 +7,9 @@
 #include <span>
 
 #include "stats/summary.hpp"
+#include "verdict/detail/calendar.hpp"
 #include "verdict/detail/trend_alarms.hpp"
+#include "verdict/detail/trend_confirmations.hpp"
 #include "verdict/detail/trend_notes.hpp"
 #include "verdict/detail/trend_track.hpp"
 
@@ -17,7 +19,6 @@ namespace {
 using detail::Track;
 
 constexpr std::size_t level_nights = 7;    ///< tell where a series is now, for creep
-constexpr std::size_t same_change = 3;     ///< nights that two alarms of one change may be apart
 constexpr double certainty = 1.645;        ///< one-sided 95 % of the normal distribution
 constexpr double median_inflation = 1.57;  ///< variance of a median of normal values over that of their mean
 
@@ -103,8 +104,7 @@ std::vector<TrendAlarm> machine_alarms(const TrendSeries& series, const TrendInp
 }
 
 bool is_same_change(const TrendAlarm& a, const TrendAlarm& b) {
-  const auto apart = a.change > b.change ? a.change - b.change : b.change - a.change;
-  return a.worse == b.worse && apart <= same_change;
+  return a.worse == b.worse && detail::nights_apart(a.change, b.change) <= detail::same_change;
 }
 
 void add_alarms(TrendRow& row, const TrendSeries& series, const Track& track, const std::vector<TrendAlarm>& machine,
@@ -114,8 +114,10 @@ void add_alarms(TrendRow& row, const TrendSeries& series, const Track& track, co
     alarm.machine = !track.against_reference && std::any_of(machine.begin(), machine.end(), [&](const auto& other) {
       return is_same_change(alarm, other);
     });
-    alarm.blocks =
-        series.metric->blocking && alarm.worse && !alarm.small && !alarm.single && !alarm.over && !alarm.machine;
+    alarm.confirmation = detail::confirmation_of(alarm, series.confirmations, rule);
+    const bool refuted = alarm.confirmation && alarm.confirmation->verdict == ConfirmationVerdict::not_confirmed;
+    alarm.blocks = series.metric->blocking && alarm.worse && !alarm.small && !alarm.single && !alarm.over &&
+                   !alarm.machine && !refuted;
   }
 }
 
@@ -167,15 +169,38 @@ TrendRow start_row(const TrendSeries& series) {
   return row;
 }
 
-/// nullopt for a series that never had a value, and for one whose end was acknowledged.
-std::optional<TrendRow> judge_series(const TrendSeries& series, const TrendInput& input,
-                                     const std::vector<TrendAlarm>& machine, const TrendPolicy& policy) {
+void count(const TrendRow& row, TrendCounts& counts) {
+  ++counts.series;
+  counts.alarm += row.state == TrendState::alarm;
+  counts.quiet += row.state == TrendState::quiet;
+  counts.shown += row.state == TrendState::shown;
+  counts.fresh += row.state == TrendState::fresh;
+  counts.vanished += row.state == TrendState::vanished;
+}
+
+bool are_searched(const TrendInput& input, const TrendPolicy& policy) {
+  const auto& nights = input.nights;
+  if (policy.changes == ChangeSearch::always) return true;
+  return nights.size() > 1 &&
+         detail::in_different_weeks(nights[nights.size() - 2].created_at, nights.back().created_at);
+}
+
+void add_changes(const TrendRow& row, const Track& track, const detail::AlarmRule& rule, Trend& out) {
+  const bool young = row.state == TrendState::shown && row.nights >= rule.policy.least_nights;
+  if (!out.changes || (row.state != TrendState::quiet && !young)) return;
+  for (const auto& change : detail::weekly_changes(track, row.alarms, rule))
+    out.changes->push_back({row.cell, row.metric, row.scale, row.unit, row.blocking, change});
+}
+
+/// Leaves out a series that never had a value, and one whose end was acknowledged.
+void judge_series(const TrendSeries& series, const TrendInput& input, const std::vector<TrendAlarm>& machine,
+                  const TrendPolicy& policy, Trend& out) {
   const auto last = last_with_value(series);
-  if (!last) return std::nullopt;
+  if (!last) return;
   auto row = start_row(series);
   row.last_night = *last;
   row.known = segment_start(series);
-  if (row.known && row.known->night > *last) return std::nullopt;
+  if (row.known && row.known->night > *last) return;
   const auto begin = row.known ? row.known->night : 0;
   const auto track = detail::track_of(series, input.nights, begin, policy.min_nights);
   row.centre = in_unit(series.metric->scale, median_of_last(track.tip, policy.centre_nights));
@@ -191,16 +216,9 @@ std::optional<TrendRow> judge_series(const TrendSeries& series, const TrendInput
   row.gap = track.nights.back() - track.nights.front() + 1 - track.nights.size();
   set_state(row, input, first, policy);
   row.reason = detail::reason_of(row, series, input, policy);
-  return row;
-}
-
-void count(const TrendRow& row, TrendCounts& counts) {
-  ++counts.series;
-  counts.alarm += row.state == TrendState::alarm;
-  counts.quiet += row.state == TrendState::quiet;
-  counts.shown += row.state == TrendState::shown;
-  counts.fresh += row.state == TrendState::fresh;
-  counts.vanished += row.state == TrendState::vanished;
+  add_changes(row, track, rule, out);
+  count(row, out.counts);
+  out.rows.push_back(std::move(row));
 }
 
 ExitCode exit_code_of(const Trend& trend) {
@@ -220,15 +238,13 @@ Trend judge_trend(const TrendInput& input, const TrendPolicy& policy) {
   out.nights = input.nights;
   out.pin = input.pin;
   out.notes = input.notes;
+  if (are_searched(input, policy)) out.changes.emplace();
   for (const auto& series : input.series) {
     const auto machine = machine_alarms(series, input, policy);
     for (const auto& alarm : machine) {
       out.machine_alarms.push_back({series.cell, series.metric->name, series.metric->scale, series.unit, alarm});
     }
-    auto row = judge_series(series, input, machine, policy);
-    if (!row) continue;
-    count(*row, out.counts);
-    out.rows.push_back(std::move(*row));
+    judge_series(series, input, machine, policy, out);
   }
   for (auto& note : detail::trend_notes(input, out)) out.notes.push_back(std::move(note));
   out.exit_code = exit_code_of(out);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "contract/cell.hpp"
+#include "contract/confirmation.hpp"
 #include "contract/metrics.hpp"
 #include "contract/status.hpp"
 
@@ -26,15 +27,28 @@ struct KnownChange {
   std::string reason, by;
 };
 
+/// An alarm that was measured: pairs of the last good and the first bad commit, side by side.
+struct TrendConfirmation {
+  std::size_t last_good = 0, first_bad = 0;  ///< nights whose commits were measured
+  double alarm_size = 0;                     ///< TrendAlarm::size when it was measured
+  ConfirmationVerdict verdict = ConfirmationVerdict::unknown;
+  std::string reason;  ///< of "unknown", or a remark
+  std::size_t pairs = 0;
+  std::optional<double> change, ci_lower, ci_upper;  ///< first bad against last good, 95 %
+  std::string at;                                    ///< UTC, ISO 8601
+  std::size_t attempts = 1;                          ///< confirmations of this alarm so far
+};
+
 /// Launch values of one cell and metric.
 struct TrendSeries {
   std::string cell;
   const MetricInfo* metric = nullptr;  ///< of the catalogue
   std::string unit;
-  CellTolerance tolerance;                     ///< what replaces the catalogue's
-  std::vector<std::vector<double>> tip;        ///< one a night; empty: no value that night
-  std::vector<std::vector<double>> reference;  ///< one a night, of the control build
-  std::vector<KnownChange> known;              ///< in order of the file
+  CellTolerance tolerance;                         ///< what replaces the catalogue's
+  std::vector<std::vector<double>> tip;            ///< one a night; empty: no value that night
+  std::vector<std::vector<double>> reference;      ///< one a night, of the control build
+  std::vector<KnownChange> known;                  ///< in order of the file
+  std::vector<TrendConfirmation> confirmations{};  ///< in order of the file
   std::string last_outcome;  ///< of the cell in the last night: "2 ok, 1 crashed"; empty: the cell is not in it
 };
 
@@ -51,9 +65,18 @@ struct TrendInput {
   std::vector<std::string> notes;  ///< of the file
 };
 
+/// When change points are searched in series without an alarm.
+enum class ChangeSearch {
+  weekly,  ///< when the last night is the first one of an ISO week (UTC)
+  always
+};
+
 struct TrendPolicy {
-  std::size_t min_nights = 30;     ///< of a segment before anything can alarm
-  std::size_t centre_nights = 60;  ///< at most so many nights tell the centre and the noise
+  std::size_t min_nights = 30;      ///< of a segment before anything can alarm
+  std::size_t centre_nights = 60;   ///< at most so many nights tell the centre and the noise
+  std::size_t change_nights = 100;  ///< the last ones, in which change points are searched ...
+  std::size_t least_nights = 10;    ///< ... where there are as many as these
+  ChangeSearch changes = ChangeSearch::weekly;
 };
 
 enum class AlarmKind {
@@ -77,7 +100,8 @@ struct TrendAlarm {
   bool single = false;   ///< a jump of one night alone, of a series that varies: to be measured again
   bool over = false;     ///< the last five nights are back: by more than half, and within half of what counts
   bool machine = false;  ///< the control build, of unchanged code, alarms with it
-  bool blocks = false;   ///< worse, of a blocking metric, and none of the four
+  std::optional<TrendConfirmation> confirmation;  ///< the last one that holds for it
+  bool blocks = false;  ///< worse, of a blocking metric, none of the four, and not measured to be nothing
 };
 
 enum class TrendState { alarm, quiet, shown, fresh, vanished };
@@ -111,6 +135,25 @@ struct MachineAlarm {
   TrendAlarm alarm;
 };
 
+/// A change point of a series that has no alarm standing. Says where to look; blocks nothing.
+struct TrendChange {
+  std::size_t night = 0;      ///< first one of the new level
+  std::size_t last_good = 0;  ///< the night before it
+  bool localised = false;     ///< five nights on either side: its commits are those between the two nights
+  bool worse = false;
+  double before = 0, after = 0;              ///< levels of the tip, in unit
+  double size = 0;                           ///< as TrendAlarm::size
+  std::optional<double> ci_lower, ci_upper;  ///< 95 %; blind to the choice of the night
+};
+
+struct SeriesChange {
+  std::string cell, metric;
+  Scale scale = Scale::ratio;
+  std::string unit;
+  bool blocking = false;  ///< of the metric
+  TrendChange change;
+};
+
 struct TrendCounts {
   std::size_t series = 0, alarm = 0, quiet = 0, shown = 0, fresh = 0, vanished = 0;
 };
@@ -121,6 +164,7 @@ struct Trend {
   std::optional<TrendPin> pin;
   std::vector<TrendRow> rows;
   std::vector<MachineAlarm> machine_alarms;
+  std::optional<std::vector<SeriesChange>> changes;  ///< nullopt: they were not searched
   TrendCounts counts;
   std::vector<std::string> notes;
   ExitCode exit_code = ExitCode::not_comparable;
@@ -139,6 +183,11 @@ std::string_view to_string(AlarmKind kind);
 /// - fresh: the last night is the first;
 /// - shown: less than `min_nights` nights in the segment;
 /// - alarm: an alarm that is neither small nor over, whether it blocks or not; else quiet.
+///
+/// A confirmation holds for an alarm whose change lies between the nights that it measured. One that found nothing
+/// takes the block from it as long as the level stays: until the loss has grown by half of what counts. Change points:
+/// E-divisive over the last `change_nights`, window 50, p < 0.001, half of what counts at least, three nights on either
+/// side; of series that are quiet, or only shown with `least_nights` at least.
 Trend judge_trend(const TrendInput& input, const TrendPolicy& policy = {});
 
 Json to_json(const Trend& trend);

@@ -10,6 +10,20 @@ Json night_json(const TrendNight& night) {
   return out;
 }
 
+Json confirmation_json(const std::optional<TrendConfirmation>& item, const std::vector<TrendNight>& nights) {
+  if (!item) return nullptr;
+  return {{"verdict", to_string(item->verdict)},
+          {"reason", item->reason},
+          {"last_good", night_json(nights[item->last_good])},
+          {"first_bad", night_json(nights[item->first_bad])},
+          {"pairs", item->pairs},
+          {"change", json_of(item->change)},
+          {"ci_lower", json_of(item->ci_lower)},
+          {"ci_upper", json_of(item->ci_upper)},
+          {"at", item->at},
+          {"attempts", item->attempts}};
+}
+
 Json alarm_json(const TrendAlarm& alarm, const std::vector<TrendNight>& nights) {
   return {{"kind", to_string(alarm.kind)},
           {"direction", alarm.worse ? "worse" : "better"},
@@ -25,7 +39,32 @@ Json alarm_json(const TrendAlarm& alarm, const std::vector<TrendNight>& nights) 
           {"single", alarm.single},
           {"over", alarm.over},
           {"machine", alarm.machine},
+          {"confirmation", confirmation_json(alarm.confirmation, nights)},
           {"blocks", alarm.blocks}};
+}
+
+Json change_json(const SeriesChange& item, const std::vector<TrendNight>& nights) {
+  const auto& change = item.change;
+  const auto commit_night = [&](std::size_t night) { return change.localised ? night_json(nights[night]) : Json(); };
+  return {{"cell", item.cell},
+          {"metric", item.metric},
+          {"unit", item.unit},
+          {"direction", change.worse ? "worse" : "better"},
+          {"night", nights[change.night].run},
+          {"last_good", commit_night(change.last_good)},
+          {"first_bad", commit_night(change.night)},
+          {"before", change.before},
+          {"after", change.after},
+          {"size", change.size},
+          {"ci_lower", json_of(change.ci_lower)},
+          {"ci_upper", json_of(change.ci_upper)}};
+}
+
+Json changes_json(const Trend& trend) {
+  if (!trend.changes) return nullptr;
+  Json out = Json::array();
+  for (const auto& item : *trend.changes) out.push_back(change_json(item, trend.nights));
+  return out;
 }
 
 Json row_json(const TrendRow& row, const std::vector<TrendNight>& nights) {
@@ -105,6 +144,7 @@ Json to_json(const Trend& trend) {
           {"counts", counts_json(trend.counts)},
           {"rows", rows},
           {"machine_alarms", machine},
+          {"changes", changes_json(trend)},
           {"notes", trend.notes},
           {"exit_code", static_cast<int>(trend.exit_code)}};
 }

@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include "stats/cusum.hpp"
-#include "stats/energy_change_point.hpp"
 #include "stats/summary.hpp"
-#include "stats/welch.hpp"
 
 namespace stepgauge::verdict::detail {
 namespace {
@@ -17,14 +15,12 @@ constexpr std::size_t look_every = 5;      ///< nights, of those long past
 constexpr std::size_t look_back = 20;      ///< nights before a look that it may alarm about
 constexpr std::size_t place_nights = 50;   ///< on either side, in which a change is placed
 constexpr std::size_t place_apart = 10;    ///< from where the CUSUM began to rise
-constexpr std::size_t sure_nights = 5;     ///< on either side before a commit range is narrow
 constexpr std::size_t recent_nights = 5;   ///< that say whether a change is over
 constexpr double hidden_ratio = 2.0;       ///< noise of a window over that from one night to the next
 constexpr std::size_t hidden_nights = 10;  ///< on either side of a change that the noise has hidden
 constexpr double hidden_sigmas = 3.0;      ///< of the noisier side, that it has to measure
-constexpr double confidence = 0.95;
-constexpr double ratio_floor = 0.002;  ///< of the noise
-constexpr double least_floor = 1e-9;   ///< of the noise in points, where nothing is tolerated
+constexpr double ratio_floor = 0.002;      ///< of the noise
+constexpr double least_floor = 1e-9;       ///< of the noise in points, where nothing is tolerated
 
 using Values = std::span<const double>;
 
@@ -45,13 +41,9 @@ struct Shift {
   bool single = false;
 };
 
+/// One window over all: the halves of two that overlap can disagree about a change near their ends.
 std::vector<stats::EnergyChange> changes_in(Values window, Scale scale) {
-  const double least = *std::min_element(window.begin(), window.end());
-  std::vector<double> positive;  // what the search asks for; neither step moves a change point
-  for (const double value : window)
-    positive.push_back(scale == Scale::ratio ? std::exp(value - least) : value - least + 1);
-  // One window over all: the halves of two that overlap can disagree about a change near their ends.
-  return stats::energy_changes_in_windows(positive, {.window = positive.size()});
+  return change_points(window, scale, window.size(), 0);
 }
 
 /// The change point nearest to where the CUSUM began to rise.
@@ -62,7 +54,7 @@ void place(Shift& shift, Values values, std::size_t begin, Scale scale) {
   std::size_t nearest = place_apart + 1;
   for (const auto& found : changes_in(part(values, first, last), scale)) {
     const auto index = first + found.index;
-    const auto apart = index > target ? index - target : target - index;
+    const auto apart = nights_apart(index, target);
     if (apart >= nearest || index > shift.raised || (found.mean_after > found.mean_before) != shift.up) continue;
     nearest = apart;
     shift.change = index;
@@ -150,25 +142,19 @@ TrendAlarm alarm_of(const Shift& shift, const Track& track, std::size_t begin, s
   out.localised = shift.localised;
   out.single = shift.single;
   out.worse = shift.up == rule.higher_is_worse;
-  const auto sample = stats::compare(before, after, stats::Scale::points);
-  out.size = as_change(rule.scale, sample->diff);
-  if (const auto interval = stats::confidence_interval(*sample, confidence)) {
-    out.ci_lower = as_change(rule.scale, interval->lower);
-    out.ci_upper = as_change(rule.scale, interval->upper);
-  }
+  const auto step = step_between(before, after, rule.scale);
+  out.size = step.size;
+  out.ci_lower = step.ci_lower;
+  out.ci_upper = step.ci_upper;
   const double sign = shift.up ? 1 : -1;
-  out.small = sign * sample->diff < rule.theta / 2;
+  out.small = sign * step.difference < rule.theta / 2;
   const auto now = values.last(std::min(recent_nights, values.size() - shift.change));
   const double left = sign * (*stats::median(now) - *stats::median(before));
-  out.over = !out.small && left < std::min(rule.theta, sign * sample->diff) / 2;
+  out.over = !out.small && left < std::min(rule.theta, sign * step.difference) / 2;
   return out;
 }
 
 }  // namespace
-
-double as_change(Scale scale, double difference) {
-  return scale == Scale::ratio ? std::expm1(difference) : difference;
-}
 
 Level level_of(Values values, const AlarmRule& rule) {
   const auto window = values.last(std::min(values.size(), rule.policy.centre_nights));

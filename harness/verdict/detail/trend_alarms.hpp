@@ -4,17 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "verdict/detail/trend_track.hpp"
-#include "verdict/trend.hpp"
+#include "verdict/detail/trend_changes.hpp"
 
 namespace stepgauge::verdict::detail {
-
-struct AlarmRule {
-  Scale scale = Scale::ratio;
-  bool higher_is_worse = true;
-  double theta = 0;  ///< what counts as a change, on the scale of the track
-  TrendPolicy policy;
-};
 
 /// Centre and noise of the last nights of a track, on its scale.
 struct Level {
@@ -33,10 +25,8 @@ Level level_of(std::span<const double> values, const AlarmRule& rule);
 /// 0.001, three nights on either side), and a new level begins there. Where the noise is twice that from one night to
 /// the next and no sum rises, a change point with ten nights on either side and three times their noise is an alarm
 /// too. Then the jump of the last nights: beyond six times the noise and 2 theta, or theta where the nights before were
-/// all the same. Everything but `machine` and `blocks` is set.
+/// all the same. Everything but `machine`, `confirmation` and
+/// `blocks` is set.
 std::vector<TrendAlarm> alarms_of(const Track& track, const AlarmRule& rule);
-
-/// exp(d) - 1 on the ratio scale, d itself on the points scale.
-double as_change(Scale scale, double difference);
 
 }  // namespace stepgauge::verdict::detail

@@ -3,23 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+
+#include "verdict/detail/calendar.hpp"
 
 namespace stepgauge::verdict::detail {
 namespace {
 
 std::string nights_text(std::size_t count) {
   return fmt::format("{} night{}", count, count == 1 ? "" : "s");
-}
-
-/// Days since 1970 of an ISO 8601 time; nullopt when it is none.
-std::optional<int> day_of(const std::string& time) {
-  int year = 0;
-  unsigned month = 0, day = 0;
-  if (std::sscanf(time.c_str(), "%4d-%2u-%2u", &year, &month, &day) != 3) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-  if (!date.ok()) return std::nullopt;
-  return static_cast<int>(std::chrono::sys_days(date).time_since_epoch().count());
 }
 
 /// A gap is more than three times the usual distance of two nights, so that a weekly history has none either.
@@ -40,6 +31,15 @@ void note_gaps(const std::vector<TrendNight>& nights, std::vector<std::string>& 
   }
 }
 
+std::string refuted_text(const TrendAlarm& alarm, const std::vector<TrendNight>& nights) {
+  return fmt::format("the alarm of {} was not confirmed by {} pairs and does not block while its level stays",
+                     nights[alarm.change].created_at.substr(0, 10), alarm.confirmation->pairs);
+}
+
+bool is_refuted(const TrendAlarm& alarm) {
+  return !alarm.over && alarm.confirmation && alarm.confirmation->verdict == ConfirmationVerdict::not_confirmed;
+}
+
 }  // namespace
 
 std::string reason_of(const TrendRow& row, const TrendSeries& series, const TrendInput& input,
@@ -55,6 +55,9 @@ std::string reason_of(const TrendRow& row, const TrendSeries& series, const Tren
     add("the first night of this series");
   } else if (row.state == TrendState::shown) {
     add(fmt::format("only shown: {} < {}", nights_text(row.nights), policy.min_nights));
+  }
+  for (const auto& alarm : row.alarms) {
+    if (is_refuted(alarm)) add(refuted_text(alarm, input.nights));
   }
   if (row.gap > 0) add(fmt::format("gap of {}", nights_text(row.gap)));
   if (row.known) {
