@@ -84,11 +84,21 @@ Json alarm_json(const verdict::MeasuredAlarm& item, const store::History& histor
   return out;
 }
 
+/// Whether there is more than one commit to search. No where a bisection could not: no line of commits between them.
+bool is_range(const std::string& repository, const verdict::MeasuredAlarm& item) {
+  try {
+    return commits_between(repository, item.good, item.bad).size() > 2;
+  } catch (const config::ConfigError&) {
+    return false;
+  }
+}
+
 /// How to find the commit within a confirmed range.
 void tell_bisect(const std::vector<verdict::MeasuredAlarm>& alarms, const ConfirmCommand& options,
                  const Program& program) {
   for (const auto& item : alarms) {
     if (!item.test || verdict::confirmation_verdict(*item.test) != ConfirmationVerdict::confirmed) continue;
+    if (!is_range(options.repository, item)) continue;
     fmt::print(stderr,
                "stepgauge: which commit of the range it is: {} bisect {} --cell '{}' --metric {} --good {} --bad {}, "
                "with --repo and --build as here\n",

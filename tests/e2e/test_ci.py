@@ -15,7 +15,7 @@ import pytest
 from conftest import FAILED, NOT_COMPARABLE, OK, REGRESSION, SMALL, SOURCE, STEPGAUGE, STUB, USAGE, Done, Workspace, stub, wait_for
 
 CI = SOURCE / "ci"
-SCRIPTS = [CI / "gate", CI / "nightly", CI / "slurm/gate.sbatch"]
+SCRIPTS = [CI / "build_worker", CI / "gate", CI / "nightly", CI / "slurm/gate.sbatch"]
 SLOW = "resnet18.image32.width8.b4/eager/fp32/cpu.ddp1"
 GITHUB = sorted((CI / "github").glob("*.yml"))
 
@@ -197,6 +197,46 @@ def test_a_night(change):
     (change / "worker").write_text("--mode die")
     failed = night("out-m")
     assert failed.code == FAILED and "not added" in (change / "out-m/history.md").read_text(), failed
+
+
+def nightly(repository, out: str, *more: str) -> Done:
+    return Done(subprocess.run(["ci/nightly", "--suite", "small.yaml", "--out", out, "--history", "out-history", "--build", "./build.sh", *more,
+                                "--", "--quiet"], cwd=repository, capture_output=True, text=True, timeout=240))
+
+
+def with_a_loss(line: dict, commits: list[str]) -> str:
+    """Forty nights before this one; the throughput of the first 35 of them, of the first commit, is 5 % higher."""
+    out = ""
+    for night in range(40):
+        copy = json.loads(json.dumps(line))
+        tip = copy["tip"] | {"run": f"20250101T{night:06}Z-{night:08x}", "created_at": f"2025-{1 + night // 28:02}-{1 + night % 28:02}T02:00:00Z",
+                             "commit": commits[night >= 35]}
+        for cell in tip["cells"]:
+            values = cell["metrics"]["throughput"]
+            values["values"] = [value * (1.05 if night < 35 else 1) * (1 + 0.001 * (night % 5)) for value in values["values"]]
+        out += json.dumps(copy | {"tip": tip}) + "\n"
+    return out
+
+
+@pytest.mark.parametrize("worker, code, word", [("", OK, "not confirmed"), ("--slow-if *:6", REGRESSION, "CONFIRMED")])
+def test_alarms_of_a_night_are_measured(change, worker, code, word):
+    good = subprocess.run(["git", "rev-parse", "HEAD"], cwd=change, capture_output=True, text=True, check=True).stdout.strip()
+    assert nightly(change, "out-a").code == NOT_COMPARABLE
+    (path,) = (change / "out-history").glob("*/small.jsonl")
+    first = json.loads(path.read_text())
+    commit(change, "worker", f"--noise 0.5% --seed-from-launch --seed 9 {worker}")
+    bad = subprocess.run(["git", "rev-parse", "HEAD"], cwd=change, capture_output=True, text=True, check=True).stdout.strip()
+    path.write_text(with_a_loss(first, [good, bad]))
+    build = 'sh -c "cd {source} && ./build.sh && cp -r build {out}"'
+    done = nightly(change, "out-b", "--confirm", "--confirm-build", build)
+    assert done.code == code and "confirmation of alarms:" in done.err, done
+    page = (change / "out-b/history.md").read_text()
+    assert "## Alarms, measured" in page and word in page and "confirmed on 20" in page, page
+    assert json.loads((change / "out-b/history.json").read_text())["exit_code"] == code
+    kinds = [json.loads(line)["kind"] for line in path.read_text().splitlines()]
+    assert kinds.count("confirmation") == 4 and kinds.count("night") == 41
+    trees = subprocess.run(["git", "worktree", "list"], cwd=change, capture_output=True, text=True).stdout.splitlines()
+    assert len(trees) == 1, "the work tree of a commit is left behind"
 
 
 class Forge(http.server.BaseHTTPRequestHandler):

@@ -50,6 +50,52 @@ TEST(TrendTable, Golden) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
+/// A loss that was measured to be none, one that was measured to be real, and a quiet series that moved.
+TEST(TrendTable, ConfirmationsAndChanges) {
+  auto all = story();
+  verdict::TrendConfirmation measured;
+  measured.last_good = 59;
+  measured.first_bad = 60;
+  measured.alarm_size = -0.03;
+  measured.verdict = ConfirmationVerdict::not_confirmed;
+  measured.pairs = 15;
+  measured.change = 0.001;
+  measured.ci_lower = -0.002;
+  measured.ci_upper = 0.004;
+  measured.at = "2020-03-13T04:00:00Z";
+  all.series[0].confirmations = {measured};
+  auto second = all.series[0];
+  second.cell = "resnet50.b64/eager/fp32/cuda.ddp1-00000004";
+  measured.verdict = ConfirmationVerdict::unknown;
+  measured.reason = "both nights ran this commit\x1b[31m";
+  measured.change = std::nullopt;
+  measured.pairs = 0;
+  second.confirmations = {measured, measured};
+  all.series.push_back(std::move(second));
+  auto young = Nights("throughput", 72, 0.002).series();
+  for (std::size_t night = 0; night < 72; ++night) {
+    if (night < 50) young.tip[night].clear();
+    if (night >= 66)
+      for (auto& value : young.tip[night]) value *= 0.97;
+  }
+  young.cell = "llama.b8/eager/fp32/cuda.ddp1-00000005";
+  young.unit = "tokens/s";
+  all.series.push_back(young);
+  for (auto& launches : young.tip)
+    if (!launches.empty()) launches = {launches[0] * launches[0] / 100, launches[0] * launches[0] / 100};
+  young.metric = find_metric("init_latency");
+  young.unit = "s";
+  young.tip[66] = young.tip[67] = young.tip[65];
+  all.series.push_back(young);
+  verdict::TrendPolicy always;
+  always.changes = verdict::ChangeSearch::always;
+  const auto text = trend_table(verdict::judge_trend(all, always), {});
+  testing::expect_golden("trend_changes.txt", text);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
 TEST(TrendTable, NothingToJudge) {
   testing::expect_golden("trend_short.txt", trend_table(verdict::judge_trend(Nights("throughput", 2).input), {}));
 }

@@ -229,6 +229,40 @@ TEST_F(HistoryTest, AcknowledgementsAndPinsNeedTheirNight) {
   EXPECT_NE(error.find("did you mean \"" + added.run), std::string::npos) << error;
 }
 
+TEST_F(HistoryTest, AConfirmationIsReadBackAndNeedsItsNights) {
+  const auto first = add(night("a", "2026-11-28T02:00:00Z")), second = add(night("b", "2026-11-29T02:00:00Z"));
+  Confirmation line;
+  line.cell = "cell";
+  line.metric = "throughput";
+  line.last_good = {first.run, "c1"};
+  line.first_bad = {second.run, "c2"};
+  line.alarm_size = -0.03;
+  line.verdict = ConfirmationVerdict::not_confirmed;
+  line.pairs = 15;
+  line.change = -0.001;
+  line.folder = "runs/c/pairs/c1-c2";
+  line.at = "2026-11-30T00:00:00Z";
+  append_history(file_, line);
+  const auto history = read_history(file_);
+  ASSERT_EQ(history.confirmations.size(), 1u);
+  const auto& back = history.confirmations[0];
+  EXPECT_EQ(to_json(HistoryEntry(back)), to_json(HistoryEntry(line)));
+  EXPECT_EQ(back.verdict, ConfirmationVerdict::not_confirmed);
+  EXPECT_EQ(back.first_bad.commit, "c2");
+  EXPECT_FALSE(back.ci_lower.has_value());
+  EXPECT_EQ(history.nights.size(), 2u);
+  auto lost = line;
+  lost.last_good.night = "nowhere";
+  EXPECT_THROW(append_history(file_, lost), HistoryConflict);
+  lost = line;
+  lost.first_bad.commit = "";
+  EXPECT_THROW(append_history(file_, lost), ContractError);
+  auto odd = to_json(HistoryEntry(line));
+  odd["verdict"] = "perhaps";
+  const auto error = error_of([&] { history_entry_from_json(odd, "h:3"); });
+  EXPECT_NE(error.find("h:3: verdict \"perhaps\", expected \"confirmed\""), std::string::npos) << error;
+}
+
 TEST_F(HistoryTest, NoHistoryIsNotAnEmptyOne) {
   EXPECT_THROW(read_histories(root_), HistoryMissing);
   std::filesystem::create_directories(file_.parent_path());
