@@ -35,7 +35,8 @@ double p_of_levels(std::span<const double> before, std::span<const double> after
   const double pooled = (sum_of_squares(before, rule.variant) + sum_of_squares(after, rule.variant)) / (n + m - 2.0);
   const double shift = std::abs(*mean(after) - *mean(before));
   if (pooled == 0.0) return shift > 0.0 ? 0.0 : 1.0;
-  return 2.0 * detail::student_t_upper_tail(shift / std::sqrt(pooled * (1.0 / n + 1.0 / m)), n + m - 2.0);
+  const double error = std::sqrt(rule.inflation * pooled * (1.0 / n + 1.0 / m));
+  return 2.0 * detail::student_t_upper_tail(shift / error, n + m - 2.0);
 }
 
 // The change at bounds[i], 0 < i < bounds.size() - 1.
@@ -115,6 +116,7 @@ std::vector<EnergyChange> energy_changes_in_windows(std::span<const double> valu
   require_common(values, rule.min_segment, rule.max_p);
   detail::require(rule.window >= 2, "a window has at least two values");
   detail::require(rule.min_magnitude >= 0.0, "the smallest magnitude must not be negative");
+  detail::require(rule.inflation >= 1.0, "the inflation is at least 1");
   Bounds bounds = split_all_windows(values, rule);
   std::vector<EnergyChange> changes = changes_at(values, bounds, rule);
   for (auto drop = weakest(changes, rule); drop != changes.end(); drop = weakest(changes, rule)) {

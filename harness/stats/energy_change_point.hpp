@@ -21,6 +21,7 @@ struct EnergyWindowRule {
   double min_magnitude = 0.0;   // fraction; changes of up to this size are dropped
   std::size_t min_segment = 3;  // points on either side of a change; Hunter takes 1
   HunterVariant variant = HunterVariant::corrected;
+  double inflation = 1.0;  // of the variance of a mean of correlated values, autocorrelation.hpp; at least 1
 };
 
 struct EnergyChange {
@@ -29,7 +30,7 @@ struct EnergyChange {
   std::size_t end;     // the later level is [index, end)
   double mean_before;  // unit of the values
   double mean_after;
-  double p_value;  // two-sided Student t between the levels, pooled variance; blind to the choice of the place
+  double p_value;  // two-sided Student t between the levels, pooled and inflated variance; blind to the choice of place
 
   // The larger of |after / before - 1| and |before / after - 1|: up and down count the same.
   double magnitude() const;
@@ -39,7 +40,7 @@ struct EnergyChange {
 // by half, at 10 * max_p (2 * max_p from 0.05 on), so that far-off levels do not mask near ones; then the weakest
 // change of the union is dropped again and again until all have p < max_p and magnitude > min_magnitude. The values
 // are of one sign, not logarithms. Ascending indices. Throws std::invalid_argument on values that are not finite, a
-// window below 2, max_p outside (0, 1), a negative min_magnitude or a min_segment of 0.
+// window below 2, max_p outside (0, 1), a negative min_magnitude, a min_segment of 0 or an inflation below 1.
 std::vector<EnergyChange> energy_changes_in_windows(std::span<const double> values, const EnergyWindowRule& rule = {});
 
 struct EnergyPermutationRule {

@@ -14,7 +14,7 @@ WHEN = "%-d %b %Y"
 @dataclasses.dataclass
 class Event:
     """Something that a figure marks at a night and tells in words below."""
-    kind: str  # alarm, acknowledged, pin, machine
+    kind: str  # alarm, change, acknowledged, pin, machine
     night: int
     words: str
     good: int | None = None  # of an alarm: the change lies behind this night,
@@ -73,17 +73,35 @@ def short_commit(night: dict) -> str:
     return plain[:12] + plus
 
 
+def interval_text(row: dict, found: dict) -> str:
+    if found["ci_lower"] is None or found["ci_upper"] is None:
+        return ""
+    ends = [change_text(row, found[key]) for key in ("ci_lower", "ci_upper")]
+    return f" [{ends[0].removesuffix(' %')}, {ends[1]}]"
+
+
+def confirmation_words(row: dict, measured: dict | None) -> str:
+    if measured is None:
+        return ""
+    change = "" if measured["change"] is None else f": {change_text(row, measured['change'])}{interval_text(row, measured)}"
+    return f"; {measured['verdict']} by {measured['pairs']} pairs{change}"
+
+
+def change_event(row: dict, change: dict, times: list, nights: dict[str, int]) -> Event:
+    """A change point that the weekly search found in a series without an alarm."""
+    night = nights[change["night"]]
+    commits = (f", commits {short_commit(change['last_good'])}..{short_commit(change['first_bad'])}" if change["last_good"] else "")
+    return Event("change", night, f"change: {change_text(row, change['size'])}{interval_text(row, change)} from {day(times[night])}{commits}",
+                 worse=change["direction"] == "worse")
+
+
 def alarm_words(row: dict, alarm: dict, times: list, nights: dict[str, int]) -> str:
-    interval = ""
-    if alarm["ci_lower"] is not None and alarm["ci_upper"] is not None:
-        ends = [change_text(row, alarm[key]) for key in ("ci_lower", "ci_upper")]
-        interval = f" [{ends[0].removesuffix(' %')}, {ends[1]}]"
     marks = [word for word in ("single", "small", "over", "machine", "blocks") if alarm[word]]
     marks = [{"machine": "the machine", "single": "one night alone"}.get(mark, mark) for mark in marks]
     change, raised = (times[nights[alarm[key]]] for key in ("change_night", "night"))
-    return (f"{alarm['kind']}: {change_text(row, alarm['size'])}{interval} from {day(change)} (◇ seen {day(raised)}), "
+    return (f"{alarm['kind']}: {change_text(row, alarm['size'])}{interval_text(row, alarm)} from {day(change)} (◇ seen {day(raised)}), "
             f"commits {short_commit(alarm['last_good'])}..{short_commit(alarm['first_bad'])}"
-            + (f"; {', '.join(marks)}" if marks else ""))
+            + (f"; {', '.join(marks)}" if marks else "") + confirmation_words(row, alarm.get("confirmation")))
 
 
 def alarm_event(kind: str, row: dict, alarm: dict, times: list, nights: dict[str, int]) -> Event:
@@ -103,6 +121,8 @@ def names_of(row: dict) -> list[str]:
 def events_of(row: dict, history: documents.History, times: list, nights: dict[str, int]) -> list[Event]:
     out = [alarm_event("alarm", row, alarm, times, nights) for alarm in row["alarms"]]
     out += [alarm_event("machine", row, found["alarm"], times, nights) for found in history.trend["machine_alarms"]
+            if (found["cell"], found["metric"]) == (row["cell"], row["metric"])]
+    out += [change_event(row, found, times, nights) for found in history.trend.get("changes") or []
             if (found["cell"], found["metric"]) == (row["cell"], row["metric"])]
     for line in history.acknowledgements:
         if line["night"] in nights and any(fnmatch.fnmatchcase(name, line["series"]) for name in names_of(row)):

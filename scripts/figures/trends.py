@@ -22,12 +22,15 @@ LEVEL_NIGHTS = 60  # that tell a level, as the trend takes them
 def colour_of(event: nights.Event) -> str:
     if event.kind == "alarm":
         return look.VERMILION if event.blocks else look.ORANGE if event.worse else look.BLUE
+    if event.kind == "change":
+        return look.ORANGE if event.worse else look.BLUE
     return {"machine": look.BLACK, "acknowledged": look.GREEN, "pin": look.PURPLE}[event.kind]
 
 
 def tags_of(events: list[nights.Event]) -> list[str]:
-    """A letter for the kind and a number: A1 and A2 are alarms, K1 an acknowledgement, P1 a pin, C1 an alarm of the control."""
-    letters, counts, out = {"alarm": "A", "acknowledged": "K", "pin": "P", "machine": "C"}, {}, []
+    """A letter for the kind and a number: A1 and A2 are alarms, W1 a change that the weekly search found, K1 an acknowledgement, P1 a
+    pin, C1 an alarm of the control."""
+    letters, counts, out = {"alarm": "A", "change": "W", "acknowledged": "K", "pin": "P", "machine": "C"}, {}, []
     for event in events:
         counts[event.kind] = counts.get(event.kind, 0) + 1
         out.append(f"{letters[event.kind]}{counts[event.kind]}")
@@ -68,7 +71,7 @@ def broken(times: list[datetime.datetime], values: list[float], step: datetime.t
 
 def levels(series: nights.Series) -> list[tuple[int, int, float]]:
     """(first night, night behind the last, level): the level of each stretch between changes, or of tip against control."""
-    starts = sorted({0, *(event.night for event in series.events if event.kind in ("alarm", "acknowledged"))})
+    starts = sorted({0, *(event.night for event in series.events if event.kind in ("alarm", "change", "acknowledged"))})
     values = judged(series)
     out = []
     for begin, end in zip(starts, [*starts[1:], len(values)]):
@@ -158,7 +161,7 @@ def draw_events(axis, series: nights.Series, tip: list[float]) -> None:
     for event in told(series):
         colour, time = colour_of(event), series.times[event.night]
         axis.axvline(time, color=colour, linewidth=0.9, zorder=1,
-                     linestyle={"alarm": "-", "acknowledged": "--", "pin": "-.", "machine": ":"}[event.kind])
+                     linestyle={"alarm": "-", "change": (0, (1, 1)), "acknowledged": "--", "pin": "-.", "machine": ":"}[event.kind])
         if event.good is not None and event.kind == "alarm":
             axis.axvspan(series.times[event.good], series.times[event.bad], color=colour, alpha=0.16, linewidth=0, zorder=0)
             if not math.isnan(tip[event.raised]):
@@ -222,6 +225,7 @@ def legend(figure, page: list[nights.Series]) -> None:
     if seen:
         handles.append(Patch(color=look.GREY, alpha=0.3, label="A: commits between"))
     handles += [Line2D([], [], color=colour, linestyle=dashes, label=label) for kind, colour, dashes, label in (
+        ("change", look.ORANGE, (0, (1, 1)), "W: found by the weekly search"),
         ("machine", look.BLACK, ":", "C: the control build changed"), ("acknowledged", look.GREEN, "--", "K: acknowledged"),
         ("pin", look.PURPLE, "-.", "P: pin")) if kind in kinds]
     if any(gaps(series) for series in page):

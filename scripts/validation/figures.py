@@ -168,6 +168,24 @@ def nightly(done: Done, bounds: dict) -> list[dict]:
     return out
 
 
+def weekly(done: Done, bounds: dict) -> list[dict]:
+    out = []
+    for setting, result in of(done, "weekly"):
+        found = result["found"]
+        if not setting.get("step"):
+            independent = "r1" not in setting
+            out.append(figure("weekly", f"series with a false change, {setting['name']}", found["share"],
+                              f"<= {bounds['false_at_most']}" if independent else "-",
+                              judged(found["share"] <= bounds["false_at_most"]) if independent else REPORTED, found,
+                              f"searched in {result['searched']['share']:.3f}: no alarm stands"))
+            continue
+        placed, three = result["placed"], abs(setting["step"] / setting["noise"] - 3) < 1e-9
+        out.append(figure("weekly", f"placed within two nights, {setting['name']}", placed["share"],
+                          f">= {bounds['placed_at_least']}" if three else "-",
+                          judged(placed["share"] >= bounds["placed_at_least"]) if three else REPORTED, placed, f"found in {found['share']:.3f}"))
+    return out
+
+
 def speed(done: Done, bounds: dict, quick: bool) -> list[dict]:
     out = []
     for _, result in of(done, "speed"):
@@ -207,5 +225,5 @@ def all_figures(done: Done, bounds: dict, published: list[list[int]], gates: lis
         lambda: sequential_launches(done, bounds["sequential_launches"]), lambda: power(done, bounds["power"], "fixed"),
         lambda: test_level(done, bounds["test_level"]), lambda: go_data(done, bounds["go_false_per_test"], bounds["go_test_level"]),
         lambda: change_points(done, bounds["change_points"], published), lambda: moderated(done, bounds["moderated_variance"]),
-        lambda: nightly(done, bounds["nightly"]), lambda: speed(done, bounds, quick), lambda: absent(bounds, gates)]
+        lambda: nightly(done, bounds["nightly"]), lambda: weekly(done, bounds["weekly"]), lambda: speed(done, bounds, quick), lambda: absent(bounds, gates)]
     return [one for part in parts for one in part()]

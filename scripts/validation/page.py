@@ -14,6 +14,7 @@ TITLES = {
     "change_points": "Change points",
     "moderated_variance": "Moderated variance",
     "nightly": "Nightly alarms",
+    "weekly": "The weekly search for changes",
     "speed_gate_s": "Speed: a gate",
     "speed_history_s": "Speed: a history",
     "speed_benchstat": "Speed: against benchstat",

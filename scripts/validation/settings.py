@@ -89,6 +89,18 @@ def nights(quick: bool) -> list[dict]:
     return [{"name": name, "trial": "nights", "series": series} | one for name, one in settings.items()]
 
 
+def weekly(quick: bool) -> list[dict]:
+    """A quiet series of any noise, and losses in series that are too young for an alarm."""
+    series = 400 if quick else 1500
+    settings = {f"quiet, noise {text} the tolerance": {"noise": noise} for text, noise in
+                (("a quarter of", 0.005), ("half of", 0.01), ("as large as", 0.02), ("twice", 0.04))}
+    settings |= {f"quiet, noise half of the tolerance, r1 {r1}": {"noise": 0.01, "r1": r1} for r1 in (0.3, 0.6)}
+    settings = {name: one | {"nights": 100} for name, one in settings.items()}
+    settings |= {f"step of {words} standard deviations, 15 nights before and 10 after": {"noise": 0.01, "step": step, "nights": 25, "change": 15}
+                 for words, step in (("two", 0.02), ("three", 0.03))}
+    return [{"name": name, "trial": "weekly", "series": series} | one for name, one in settings.items()]
+
+
 def speed(quick: bool) -> list[dict]:
     return [{"name": "speed", "trial": "speed", "cells": 1000 if quick else 10000, "launches": 20, "nights": 200 if quick else 1000,
              "series": 100 if quick else 500}]
@@ -96,7 +108,7 @@ def speed(quick: bool) -> list[dict]:
 
 def all_trials(quick: bool) -> list[dict]:
     """Seeds follow the place in this list. The two designs of a setting share one: they meet the same machines."""
-    out = [*quiet_gates(quick), *planted_gates(quick), *levels(quick), *moderated(quick), *nights(quick), *speed(quick), *grid_gates(quick)]
+    out = [*quiet_gates(quick), *planted_gates(quick), *levels(quick), *moderated(quick), *nights(quick), *speed(quick), *grid_gates(quick), *weekly(quick)]
     seeds: dict[str, int] = {}
     for trial in out:
         key = str({name: value for name, value in trial.items() if name != "design"})

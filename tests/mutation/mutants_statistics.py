@@ -96,7 +96,7 @@ SERIES = (
            "test_stats_change_point", "levels of a single step", everyday=True),
     Mutant("energy: shortest segment", STATS + "energy_split.cpp", "if (tau < min_segment) continue;", "if (tau < 1) continue;",
            "test_stats_energy_change_point", "commit ranges named by a single night", everyday=True),
-    Mutant("energy: error of a difference", STATS + "energy_change_point.cpp", "std::sqrt(pooled * (1.0 / n + 1.0 / m))",
+    Mutant("energy: error of a difference", STATS + "energy_change_point.cpp", "std::sqrt(rule.inflation * pooled * (1.0 / n + 1.0 / m))",
            "std::sqrt(pooled / (n + m))", "test_stats_energy_change_point", "change points in noise"),
     Mutant("steady: half a window is enough", STATS + "steady.cpp", "window.steady = 2 * stable >=", "window.steady = 4 * stable >=",
            "test_stats_steady", "launches that were still warming up would count"),

@@ -49,6 +49,25 @@ def test_everything_that_happened_is_told(eventful):
     assert_png(plot.path / "out/history.png")
 
 
+def test_what_was_measured_and_what_the_weekly_search_found(plot):
+    nights = Nights().fill({A: step, B: lambda day: 50.0 if day < 45 else 48.8})
+    measured = {"verdict": "not confirmed", "reason": "", "last_good": nights.night(39), "first_bad": nights.night(40), "pairs": 15,
+                "change": -0.001, "ci_lower": -0.004, "ci_upper": 0.002, "at": "2026-03-02T00:00:00Z", "attempts": 1}
+    nights.row(A, [nights.alarm(40, -0.04, confirmation=measured, blocks=False)])
+    nights.row(B)
+    nights.changes = [{"cell": B, "metric": "throughput", "unit": "tokens/s", "direction": "worse", "night": nights.run_id(45),
+                       "last_good": nights.night(44), "first_bad": nights.night(45), "before": 50.0, "after": 48.8, "size": -0.024,
+                       "ci_lower": -0.03, "ci_upper": -0.02}]
+    nights.event("confirmation", cell=A, metric="throughput", last_good={"night": nights.run_id(39), "commit": "c"},
+                 first_bad={"night": nights.run_id(40), "commit": "d"}, alarm_size=-0.04, verdict="not confirmed", reason="", pairs=15,
+                 change=-0.001, ci_lower=-0.004, ci_upper=0.002, folder="")
+    done = draw(plot, nights)
+    assert done.returncode == OK and done.stderr == "", done
+    words = words_of(plot.path / "out/history.svg").replace("\n", " ")
+    for part in ("not confirmed by 15 pairs: −0.1 % [−0.4, +0.2 %]", "W1 change: −2.4 % [−3, −2 %] from 15 Feb 2026", "W: found by the weekly search"):
+        assert part in words, (part, words)
+
+
 def test_the_series_that_need_a_person_come_first(plot):
     nights = Nights(40).fill({f"quiet{index}/x-{index:08x}": lambda day: 100.0 for index in range(9)} | {A: step})
     for index in range(9):

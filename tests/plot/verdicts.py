@@ -63,6 +63,7 @@ class Nights:
         self.lines: list[dict] = []
         self.rows: list[dict] = []
         self.machine_alarms: list[dict] = []
+        self.changes: list[dict] | None = None
         self.pin = None
 
     def run_id(self, day: int, tail: str = "00000001") -> str:
@@ -96,7 +97,7 @@ class Nights:
         return {"kind": "sustained", "direction": "worse", "night": self.run_id(day + 2), "change_night": self.run_id(day),
                 "last_good": self.night(day - 1), "first_bad": self.night(day), "localised": True, "size": size,
                 "ci_lower": size - 0.005, "ci_upper": size + 0.005, "small": False, "single": False, "over": False, "machine": False,
-                "blocks": True} | more
+                "confirmation": None, "blocks": True} | more
 
     def row(self, cell: str, alarms: tuple = (), **more) -> None:
         row = {"cell": cell, "metric": "throughput", "unit": "tokens/s", "better": "higher", "scale": "ratio", "blocking": True,
@@ -115,7 +116,8 @@ class Nights:
                  "nights": [self.night(day) for day in self.days], "pin": self.pin,
                  "counts": {"series": len(states), "fresh": states.count("new"),
                             **{key: states.count(key) for key in ("alarm", "quiet", "shown", "vanished")}},
-                 "rows": self.rows, "machine_alarms": self.machine_alarms, "notes": [], "exit_code": 1}
+                 "rows": self.rows, "machine_alarms": self.machine_alarms, "changes": self.changes, "notes": [],
+                 "exit_code": 1}
         assert_valid("trend", value)
         return value
 

@@ -102,6 +102,18 @@ TEST(EnergyChangesInWindows, UnitAndDirectionDoNotMatter) {
   EXPECT_EQ(indices(energy_changes_in_windows(scaled)), indices(energy_changes_in_windows(test::tigerbeetle)));
 }
 
+TEST(EnergyChangesInWindows, CorrelatedValuesNeedALargerStep) {
+  const std::vector<double> values{100, 101, 99, 100, 101, 99, 102, 103, 101, 102, 103, 101};
+  const auto plain = energy_changes_in_windows(values, {.max_p = 0.01});
+  ASSERT_EQ(plain.size(), 1u);
+  // t = 2 / sqrt(0.8 (1/6 + 1/6)) = 3.873 with 10 degrees of freedom; with four times the variance it is half of that.
+  EXPECT_NEAR(plain[0].p_value, 0.0031, 0.0001);
+  EXPECT_TRUE(energy_changes_in_windows(values, {.max_p = 0.01, .inflation = 4}).empty());
+  const auto inflated = energy_changes_in_windows(values, {.max_p = 0.1, .inflation = 4});
+  ASSERT_EQ(inflated.size(), 1u);
+  EXPECT_NEAR(inflated[0].p_value, 0.0815, 0.0005);
+}
+
 TEST(EnergyChangesInWindows, ChangesKeepTheirDistance) {
   std::vector<double> values(40, 10.0);
   values[20] = 100.0;
@@ -179,7 +191,8 @@ TEST(EnergyChangePoint, BrokenContractsThrow) {
   EXPECT_THROW(energy_changes(values, {.min_segment = 0}), std::invalid_argument);
   for (const EnergyWindowRule& rule :
        {EnergyWindowRule{.window = 1}, EnergyWindowRule{.max_p = 0.0}, EnergyWindowRule{.min_magnitude = -0.1},
-        EnergyWindowRule{.min_magnitude = nan}, EnergyWindowRule{.min_segment = 0}}) {
+        EnergyWindowRule{.min_magnitude = nan}, EnergyWindowRule{.min_segment = 0}, EnergyWindowRule{.inflation = 0.5},
+        EnergyWindowRule{.inflation = nan}}) {
     EXPECT_THROW(energy_changes_in_windows(values, rule), std::invalid_argument);
   }
 }

@@ -100,6 +100,39 @@ Json nights_trial(const Json& json) {
           {"median_delay", delay ? Json(*delay) : Json()}};
 }
 
+Json weekly_trial(const Json& json) {
+  const auto nights = require<std::size_t>(json, "nights", "weekly"),
+             count = require<std::size_t>(json, "series", "weekly");
+  const auto change = optional<std::size_t>(json, "change", nights, "weekly");
+  const auto noise = require<double>(json, "noise", "weekly"), r = optional<double>(json, "r1", 0, "weekly");
+  const auto step = optional<double>(json, "step", 0, "weekly");
+  std::seed_seq seeds{require<std::uint32_t>(json, "seed", "weekly")};
+  std::mt19937_64 random(seeds);
+  std::normal_distribution<double> normal;
+  verdict::TrendPolicy policy;
+  policy.changes = verdict::ChangeSearch::always;
+  std::size_t searched = 0, found = 0, placed = 0, blocks = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto history = new_history();
+    double wander = normal(random);
+    for (std::size_t night = 0; night < nights; ++night) {
+      add_night(history, noise * wander - (night >= change ? step : 0));
+      wander = r * wander + std::sqrt(1 - r * r) * normal(random);
+    }
+    const auto trend = verdict::judge_trend(history, policy);
+    searched += trend.rows.at(0).state != verdict::TrendState::alarm;
+    found += !trend.changes->empty();
+    blocks += trend.exit_code == ExitCode::regression;
+    placed += std::any_of(trend.changes->begin(), trend.changes->end(), [&](const verdict::SeriesChange& item) {
+      return item.change.worse && std::abs(static_cast<double>(item.change.night) - static_cast<double>(change)) <= 2;
+    });
+  }
+  return {{"searched", proportion(searched, count)},
+          {"found", proportion(found, count)},
+          {"placed", proportion(placed, found)},
+          {"blocks", proportion(blocks, count)}};
+}
+
 Json changes_trial(const Json& setting) {
   const auto values = require<std::vector<double>>(setting, "values", "changes");
   Json found = Json::array();

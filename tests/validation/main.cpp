@@ -11,10 +11,10 @@
 int main() {
   using namespace stepgauge;
   static const std::map<std::string, Json (*)(const Json&)> trials{
-      {"gates", validation::gates_trial},   {"pairs", validation::pairs_trial},
-      {"level", validation::level_trial},   {"moderated", validation::moderated_trial},
-      {"nights", validation::nights_trial}, {"changes", validation::changes_trial},
-      {"speed", validation::speed_trial}};
+      {"gates", validation::gates_trial},     {"pairs", validation::pairs_trial},
+      {"level", validation::level_trial},     {"moderated", validation::moderated_trial},
+      {"nights", validation::nights_trial},   {"weekly", validation::weekly_trial},
+      {"changes", validation::changes_trial}, {"speed", validation::speed_trial}};
   try {
     const std::string text(std::istreambuf_iterator<char>(std::cin), {});
     const auto setting = parse_json(text, "standard input");

@@ -24,6 +24,10 @@ Json moderated_trial(const Json& setting);
 /// "quiet_nights", "nights"}; noise, sizes and step in ln, step 0: nothing changes.
 Json nights_trial(const Json& setting);
 
+/// Histories whose changes are searched once, after the last night: {"series", "seed", "nights", "noise", "r1", "step",
+/// "change"}; noise and step in ln, r1 the correlation of one night with the next, the step from night `change` on.
+Json weekly_trial(const Json& setting);
+
 /// Change points by Otava's rule: {"values", "lists": [{"max_p", "min_magnitude"}, ..]}.
 Json changes_trial(const Json& setting);
 

@@ -75,6 +75,23 @@ TEST(TrendChanges, LessThanHalfTheToleranceIsNoChange) {
   EXPECT_TRUE(searched(Nights(points).add(8, 10.3, 0.005)).changes->empty());
 }
 
+TEST(TrendChanges, ASeriesThatWandersIsNotSplitAgainAndAgain) {
+  std::mt19937 random(3);
+  std::normal_distribution<> normal(0, 0.01);
+  constexpr double r = 0.6;
+  std::size_t listed = 0;
+  for (int series = 0; series < 100; ++series) {
+    Nights nights;
+    double wander = normal(random);
+    for (int night = 0; night < 100; ++night) {
+      nights.add_night(100 * std::exp(wander));
+      wander = r * wander + std::sqrt(1 - r * r) * normal(random);
+    }
+    listed += !searched(nights).changes->empty();
+  }
+  EXPECT_LE(listed, 20u) << "more than half, if its nights were taken for independent";
+}
+
 TEST(TrendChanges, WhatAnAlarmToldIsNotToldAgain) {
   EXPECT_TRUE(searched(Nights("throughput", 60).add(12, 97)).changes->empty()) << "an alarm stands";
   const auto over = searched(Nights("throughput", 60).add(10, 96).add(8, 100));

@@ -43,7 +43,7 @@ struct Shift {
 
 /// One window over all: the halves of two that overlap can disagree about a change near their ends.
 std::vector<stats::EnergyChange> changes_in(Values window, Scale scale) {
-  return change_points(window, scale, window.size(), 0);
+  return change_points(window, scale, {.window = window.size()});
 }
 
 /// The change point nearest to where the CUSUM began to rise.

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stats/autocorrelation.hpp"
 #include "stats/summary.hpp"
 #include "stats/welch.hpp"
 
 namespace stepgauge::verdict::detail {
 namespace {
 
-constexpr std::size_t pass_window = 50;  ///< nights that are searched at once
-constexpr double small_steps = 1e-6;     ///< what the smallest change in points comes to as a share
+constexpr double least_correlation = 0.2;  ///< of one night with the next, as stats::cusum has it
+constexpr double most_correlation = 0.9;
+constexpr double little_more = 1.05;  ///< an inflation that grows by less is the same
+constexpr double small_steps = 1e-6;  ///< what the smallest change in points comes to as a share
 constexpr double confidence = 0.95;
 
 bool is_told(std::size_t night, bool worse, const std::vector<TrendAlarm>& alarms) {
@@ -44,6 +47,34 @@ TrendChange change_of(const stats::EnergyChange& found, const Track& track, std:
   return out;
 }
 
+/// Of the variance of means, by what is left of the values about their levels.
+double inflation_about(std::span<const double> values, const std::vector<stats::EnergyChange>& changes) {
+  std::vector<double> rest;
+  std::size_t begin = 0;
+  const auto take_level = [&](std::size_t end) {
+    const auto level = values.subspan(begin, end - begin);
+    for (const double value : level) rest.push_back(value - *stats::mean(level));
+    begin = end;
+  };
+  for (const auto& change : changes) take_level(change.index);
+  take_level(values.size());
+  const auto found = stats::autocorrelation(rest);
+  if (!found || found->r1 <= least_correlation) return 1;
+  const double r = std::min(found->r1, most_correlation);
+  return (1 + r) / (1 - r);
+}
+
+std::vector<stats::EnergyChange> settled_changes(std::span<const double> values, const AlarmRule& rule) {
+  ChangePointRule search;
+  search.min_size = rule.theta / 2;
+  for (;;) {
+    auto out = change_points(values, rule.scale, search);
+    const double needed = inflation_about(values, out);
+    if (needed <= little_more * search.inflation) return out;
+    search.inflation = needed;
+  }
+}
+
 }  // namespace
 
 double as_change(Scale scale, double difference) {
@@ -66,17 +97,18 @@ LevelStep step_between(std::span<const double> before, std::span<const double> a
   return out;
 }
 
-std::vector<stats::EnergyChange> change_points(std::span<const double> values, Scale scale, std::size_t window,
-                                               double min_size) {
+std::vector<stats::EnergyChange> change_points(std::span<const double> values, Scale scale,
+                                               const ChangePointRule& rule) {
   const double least = *std::min_element(values.begin(), values.end());
   const bool ratio = scale == Scale::ratio;
   // The search asks for values of one sign, and for its smallest change as a share of them. Points become shares of
   // about 1, so small that a share of the one level is that of the other; neither step moves a change point.
-  const double share = min_size > 0 ? small_steps / min_size : 1;
+  const double share = rule.min_size > 0 ? small_steps / rule.min_size : 1;
   std::vector<double> positive;
   for (const double value : values) positive.push_back(ratio ? std::exp(value - least) : 1 + (value - least) * share);
-  const double magnitude = ratio ? std::expm1(min_size) : min_size * share;
-  return stats::energy_changes_in_windows(positive, {.window = window, .min_magnitude = magnitude});
+  const double magnitude = ratio ? std::expm1(rule.min_size) : rule.min_size * share;
+  return stats::energy_changes_in_windows(
+      positive, {.window = rule.window, .min_magnitude = magnitude, .inflation = rule.inflation});
 }
 
 std::vector<TrendChange> weekly_changes(const Track& track, const std::vector<TrendAlarm>& alarms,
@@ -84,8 +116,7 @@ std::vector<TrendChange> weekly_changes(const Track& track, const std::vector<Tr
   const auto count = std::min(track.values.size(), rule.policy.change_nights);
   const auto first = track.values.size() - count;
   std::vector<TrendChange> out;
-  for (const auto& found :
-       change_points(std::span(track.values).last(count), rule.scale, pass_window, rule.theta / 2)) {
+  for (const auto& found : settled_changes(std::span(track.values).last(count), rule)) {
     const auto change = change_of(found, track, first, rule);
     if (!is_told(change.night, change.worse, alarms)) out.push_back(change);
   }

@@ -35,12 +35,18 @@ struct LevelStep {
 LevelStep step_between(std::span<const double> before, std::span<const double> after, Scale scale);
 
 /// E-divisive change points of values on the scale of a track, p < 0.001, three nights on either side.
-/// `window`: nights; `min_size`: on the scale of the track, changes of up to this size are dropped.
-std::vector<stats::EnergyChange> change_points(std::span<const double> values, Scale scale, std::size_t window,
-                                               double min_size);
+struct ChangePointRule {
+  std::size_t window = 50;  ///< nights that are searched at once
+  double min_size = 0;      ///< on the scale of the track: changes of up to this size are dropped
+  double inflation = 1;     ///< stats::EnergyWindowRule::inflation
+};
+std::vector<stats::EnergyChange> change_points(std::span<const double> values, Scale scale,
+                                               const ChangePointRule& rule);
 
 /// The weekly pass: the change points of the last `change_nights` of a track, of theta / 2 at least, but for those that
-/// an alarm has told already (within three nights, in the same direction). With five nights on either side they name
+/// an alarm has told already (within three nights, in the same direction). Nights that are correlated by more than 0.2
+/// about the levels that were found are searched again with the variance of their means inflated accordingly, until
+/// that changes nothing: one that wanders would be split again and again. With five nights on either side they name
 /// their commits.
 std::vector<TrendChange> weekly_changes(const Track& track, const std::vector<TrendAlarm>& alarms,
                                         const AlarmRule& rule);
