@@ -118,7 +118,7 @@ void confirm(const ConfirmCommand& options, Program& program) {
   const auto before = verdict::judge_trend(trend_input(history, options.choice));
   const auto alarms = verdict::alarms_to_confirm(before, options.again);
   if (!options.quiet && !alarms.empty())
-    fmt::print(stderr, "stepgauge: {} alarms to confirm, {} pairs each; seed {}\n", alarms.size(),
+    fmt::print(stderr, "stepgauge: alarms to confirm: {}, with {} pairs each; seed {}\n", alarms.size(),
                verdict::confirmation_pairs, session_of.seed);
   const auto folder = session_of.folder.string();
   const auto result = ConfirmSession(std::move(session_of), history, program).run(alarms);

@@ -298,8 +298,8 @@ def test_years_of_nights_are_read_fast(measured):
             night["tip"] |= {"run": f"{time:%Y%m%dT%H%M%SZ}-{number:08x}", "created_at": f"{time:%Y-%m-%dT%H:%M:%SZ}", "cells": "CELLS"}
             file.write(json.dumps(night).replace('"CELLS"', dice.choice(texts)) + "\n")
     before = os.times()
-    done = measured.work("history", "show", "years")
+    done = measured.work("history", "show", "years", "--changes")
     after = os.times()
-    assert done.code == OK and "1000 nights" in done.out and "500 series" in done.out, done
+    assert done.code == OK and "1000 nights" in done.out and "500 series" in done.out and "change of level" in done.out.lower(), done
     seconds = after.children_user - before.children_user
     assert seconds < 5, f"{seconds} s of CPU"
