@@ -54,6 +54,9 @@ TEST(Confirmation, ItHoldsForTheChangeBetweenItsNights) {
   EXPECT_EQ(with({measured(refuted, 40, 62)}).exit_code, ExitCode::nothing_worse) << "a wide range holds the change";
   EXPECT_EQ(with({measured(refuted, 60, 62)}).exit_code, ExitCode::regression) << "both after the change";
   EXPECT_EQ(with({measured(refuted, 40, 59)}).exit_code, ExitCode::regression) << "both before the change";
+  Nights faster("throughput", 60);
+  faster.add(12, 103);
+  EXPECT_FALSE(with({measured(confirmed)}, faster).rows[0].alarms[0].confirmation) << "it was about a loss";
 }
 
 TEST(Confirmation, ItHoldsWhileTheLevelStays) {

@@ -19,6 +19,7 @@ bool has_grown(const TrendAlarm& alarm, const TrendConfirmation& measured, const
 std::optional<TrendConfirmation> confirmation_of(const TrendAlarm& alarm,
                                                  const std::vector<TrendConfirmation>& confirmations,
                                                  const AlarmRule& rule) {
+  if (!alarm.worse) return std::nullopt;
   const TrendConfirmation* latest = nullptr;
   std::size_t attempts = 0;
   for (const auto& item : confirmations) {
