@@ -7,6 +7,22 @@ function(stepgauge_room name)
   target_include_directories(stepgauge_${name} PUBLIC ${CMAKE_SOURCE_DIR}/harness)
   target_link_libraries(stepgauge_${name} PUBLIC ${ARG_LIBS})
   stepgauge_own_code(stepgauge_${name})
+  if(STEPGAUGE_SANITIZE) # not in the other builds: there a source file shows that it and its header include what they use
+    stepgauge_precompiled(stepgauge_${name} stepgauge_contract ${STEPGAUGE_COMMON_HEADERS})
+  endif()
+endfunction()
+
+# What most files of the rooms include, and takes the compiler longest to read. Sources include it all the same.
+set(STEPGAUGE_COMMON_HEADERS <algorithm> <filesystem> <fstream> <functional> <map> <optional> <set> <sstream> <string> <vector>
+  <fmt/format.h> <nlohmann/json.hpp>)
+
+# stepgauge_precompiled(<target> <owner> <header> ...): compiled once for <owner>, and used by every target with the same compile options.
+function(stepgauge_precompiled target owner)
+  if(target STREQUAL owner)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  endif()
 endfunction()
 
 # Warnings are errors in our own code with the compilers it is developed with (GCC 12); later ones may warn of more, and GCC 13
@@ -31,6 +47,9 @@ function(stepgauge_test name)
   target_link_libraries(test_${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   stepgauge_own_code(test_${name})
   stepgauge_quick_to_compile(test_${name})
+  if(NOT "torch" IN_LIST ARG_LABELS AND NOT "gpu" IN_LIST ARG_LABELS) # those precompile Torch
+    stepgauge_precompiled(test_${name} test_status ${STEPGAUGE_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
+  endif()
   add_test(NAME ${name} COMMAND test_${name} --gtest_shuffle)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "unit;${ARG_LABELS}"
     ENVIRONMENT "STEPGAUGE_SOURCE_DIR=${CMAKE_SOURCE_DIR};STEPGAUGE_BIN_DIR=${CMAKE_BINARY_DIR}/bin")

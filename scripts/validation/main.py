@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 
+import benchstat
 import cpu_gates
 import figures
 import page
@@ -31,12 +32,14 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         prog="scripts/validate_statistics", description=TEXT, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="Exit codes: 0 no figure that was measured fails, 1 one fails, 2 wrong usage or a program is missing")
     parser.add_argument("--quick", action="store_true", help="fewer settings and gates, without pictures: under a minute")
-    parser.add_argument("--again", action="store_true", help="judge the trials of DIR/statistics.json again, with new bounds or CPU gates; runs none")
+    parser.add_argument("--again", action="store_true", help="judge the trials of DIR/statistics.json again, with new bounds, CPU gates or benchstat; runs none")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="trials at a time (default: the processors)")
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR", help="where to (default: results/statistics; --quick: build/statistics)")
     parser.add_argument("--cpu-gates", type=int, metavar="N", help="only: N more A/A gates of configs/smoke.yaml here, kept in DIR/cpu_gates.jsonl")
     parser.add_argument("--only", metavar="GLOB", help="with --cpu-gates: cells of the suite")
     parser.add_argument("--worker", metavar="CMD", help="with --cpu-gates: another worker for both arms")
+    parser.add_argument("--benchstat", metavar="PROGRAM",
+                        help="only: Go's benchstat beside compare, 1,000,000 values; kept in DIR/benchstat.json, judged by the next call")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", metavar="DIR", help="where the programs are")
     options = parser.parse_args(arguments)
     if options.jobs < 1 or (options.cpu_gates is not None and options.cpu_gates < 1):
@@ -73,6 +76,10 @@ def machine() -> str:
     return f"{os.cpu_count()} processors ({model})"
 
 
+def utc_now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def without_data(setting: dict) -> dict:
     """Public data are not written again."""
     return {key: value for key, value in setting.items() if key not in ("gates", "values") or isinstance(value, int)}
@@ -84,8 +91,7 @@ def made_document(options: argparse.Namespace) -> dict:
     data = ROOT / "tests/stats/data"
     trials = [*settings.all_trials(options.quick), *public_data.go_trials(data), public_data.change_trial(data)[0]]
     done = run_all(options.bin / "statistics-trial", trials, options.jobs)
-    return {"schema": "stepgauge.statistics", "version": 1, "quick": options.quick,
-            "made_at": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    return {"schema": "stepgauge.statistics", "version": 1, "quick": options.quick, "made_at": utc_now(),
             "seconds": round(time.monotonic() - begin, 1), "machine": machine(), "figures": [],
             "trials": [{"setting": without_data(setting), "result": result} for setting, result in done]}
 
@@ -102,7 +108,8 @@ def validate(options: argparse.Namespace) -> int:
     document = kept_document(options.out / "statistics.json") if options.again else made_document(options)
     done = [(one["setting"], one["result"]) for one in document["trials"]]
     published = public_data.change_trial(ROOT / "tests/stats/data")[1]
-    judged = figures.all_figures(done, bounds, published, cpu_gates.read(options.out / "cpu_gates.jsonl"), document["quick"])
+    judged = figures.all_figures(done, bounds, published, cpu_gates.read(options.out / "cpu_gates.jsonl"),
+                                 benchstat.read(options.out / "benchstat.json"), document["quick"])
     document["figures"] = judged
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "statistics.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
@@ -130,6 +137,12 @@ def main(arguments: list[str]) -> int:
             options.out.mkdir(parents=True, exist_ok=True)
             more = [part for name, value in (("--only", options.only), ("--worker", options.worker)) if value for part in (name, value)]
             cpu_gates.add_gates(options.cpu_gates, options.bin / "stepgauge", ROOT / "configs/smoke.yaml", options.out / "cpu_gates.jsonl", more)
+            return OK
+        if options.benchstat:
+            measured = benchstat.measure(options.benchstat, lambda setting: run_trial(options.bin / "statistics-trial", setting))
+            options.out.mkdir(parents=True, exist_ok=True)
+            (options.out / "benchstat.json").write_text(json.dumps({**measured, "machine": machine(), "made_at": utc_now()}, indent=1) + "\n", encoding="utf-8")
+            print(f"benchstat {measured['benchstat_s']:.2f} s, compare {measured['compare_s']:.2f} s")
             return OK
         return validate(options)
     except (OSError, RuntimeError, ValueError, KeyError) as error:

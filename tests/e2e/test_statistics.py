@@ -99,10 +99,36 @@ def test_uneven_errors_and_missing_gates_do_not_pass():
     assert figures.symmetry(quiet(8, 300, 0.02), BOUNDS["symmetry"])[0]["outcome"] == "fail"  # 2 / 2^8 = 0.0078
     assert figures.symmetry(quiet(7, 300, 0.02), BOUNDS["symmetry"])[0]["outcome"] == "pass"  # 2 / 2^7 = 0.0156
     cell = {"rows": 16, "compared": 16, "invalid": 0, "inconclusive": 0, "not_gateable": 0}
-    outcomes = [[one["outcome"] for one in figures.absent(BOUNDS, gates) if one["name"] == "cpu_gates"][0]
+    outcomes = [[one["outcome"] for one in figures.apart(BOUNDS, gates, None) if one["name"] == "cpu_gates"][0]
                 for gates in ([], [{"exit_code": 0} | cell] * 19, [{"exit_code": 3} | cell | {"compared": 0}] * 20,
                               [{"exit_code": 0} | cell] * 20, [{"exit_code": 1} | cell])]
     assert outcomes == ["not measured", "not measured", "not measured", "pass", "fail"]
+
+
+def test_benchstat_is_timed_on_the_values_that_compare_has(tmp_path):
+    program = tmp_path / "benchstat"
+    program.write_text(f"""#!{sys.executable}
+import sys
+for path in sys.argv[1:]:
+    lines = open(path).read().splitlines()
+    assert len(lines) == 100000 and len(lines[0].split()) == 12 and lines[0].startswith("BenchmarkCell0 1 "), lines[0]
+print("sec/op vs base")
+""")
+    program.chmod(0o755)
+    done = script("--benchstat", program, "--out", tmp_path)
+    assert done.returncode == 0, done
+    kept = strict_json((tmp_path / "benchstat.json").read_text())
+    assert kept["values"] == 1_000_000 and kept["compare_s"] > 0 and kept["benchstat_s"] > 0
+    program.write_text("#!/bin/sh\necho no such file >&2; exit 1\n")
+    done = script("--benchstat", program, "--out", tmp_path)
+    assert done.returncode == 2 and "compared nothing" in done.stderr and "no such file" in done.stderr, done
+
+
+@pytest.mark.parametrize("benchstat_s, outcome", [(5.0, "pass"), (4.99, "fail")])
+def test_bound_of_benchstat(benchstat_s, outcome):
+    measured = {"values": 1_000_000, "rounds": 3, "compare_s": 1.0, "benchstat_s": benchstat_s, "machine": "a", "made_at": "b"}
+    assert figures.against_benchstat(BOUNDS["speed_benchstat"], measured)["outcome"] == outcome
+    assert figures.against_benchstat(BOUNDS["speed_benchstat"], None)["outcome"] == "not measured"
 
 
 def test_a_change_point_that_is_missed_fails():

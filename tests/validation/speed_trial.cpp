@@ -1,5 +1,9 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "trials.hpp"
@@ -68,6 +72,19 @@ ResultSet results(std::size_t cells, std::size_t launches, std::uint64_t seed) {
   return out;
 }
 
+/// The values in the text format of Go's benchmarks, a line a launch.
+void write_benchmark_text(const std::filesystem::path& path, const ResultSet& results) {
+  std::ofstream out(path);
+  for (std::size_t i = 0; i < results.cells.size(); ++i) {
+    for (const auto& launch : results.cells[i].launches) {
+      std::string line = fmt::format("BenchmarkCell{} 1", i);
+      for (const auto* metric : metrics) line += fmt::format(" {} {}", *launch.metrics.at(metric).value, metric);
+      out << line << "\n";
+    }
+  }
+  if (!out.flush()) throw std::runtime_error(path.string() + ": cannot be written");
+}
+
 verdict::TrendInput history(std::size_t nights, std::size_t series) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
@@ -116,6 +133,10 @@ Json speed_trial(const Json& setting) {
   out["compare_s"] = cpu_seconds([&] {
     if (verdict::compare(base, head).rows.empty()) throw std::logic_error("nothing was compared");
   });
+  if (const auto folder = optional<std::string>(setting, "benchmark_text", "", "speed"); !folder.empty()) {
+    write_benchmark_text(std::filesystem::path(folder) / "base.txt", base);
+    write_benchmark_text(std::filesystem::path(folder) / "head.txt", head);
+  }
   const auto nightly = history(nights, series);
   out["history_s"] = cpu_seconds([&] { out["history_alarms"] = verdict::judge_trend(nightly).counts.alarm; });
   return out;
