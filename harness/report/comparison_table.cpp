@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "contract/plural.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
@@ -122,8 +123,7 @@ std::string differences_text(const std::vector<verdict::FieldDifference>& items,
                              const Style& style) {
   std::string out;
   for (const auto& item : items) {
-    const auto cells =
-        item.cells == 0 ? std::string() : fmt::format(" ({} cell{})", item.cells, item.cells == 1 ? "" : "s");
+    const auto cells = item.cells == 0 ? std::string() : fmt::format(" ({})", plural(item.cells, "cell"));
     out += detail::wrap(fmt::format("  {}: {} -> {}{}", detail::printable(item.field), detail::printable(item.base),
                                     detail::printable(item.head), cells),
                         style.width, 4) +
@@ -147,8 +147,8 @@ std::string summary_text(const Comparison& comparison, const Style& style) {
   for (const auto& item : comparison.summaries) {
     const auto* metric = find_metric(item.metric);
     if (metric == nullptr || !metric->blocking) continue;
-    out += fmt::format("{}{} {} % ({} cell{})", out.empty() ? "" : ", ", item.metric,
-                       detail::signed_percent(item.change), item.cells, item.cells == 1 ? "" : "s");
+    out += fmt::format("{}{} {} % ({})", out.empty() ? "" : ", ", item.metric, detail::signed_percent(item.change),
+                       plural(item.cells, "cell"));
   }
   return out.empty() ? out : "\n" + detail::wrap("geometric mean over matched cells: " + out, style.width, 2) + "\n";
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "contract/plural.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/table.hpp"
 
@@ -13,7 +14,6 @@ namespace stepgauge::report {
 namespace {
 
 using detail::Color;
-using detail::plural;
 using detail::printable;
 
 constexpr std::size_t most_regions = 100;

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "contract/plural.hpp"
 #include "report/detail/cell_names.hpp"
 #include "report/detail/cell_summary.hpp"
 #include "report/detail/escape.hpp"
@@ -127,8 +128,7 @@ std::string inside_table(const ResultSet& results, const Style& style) {
   std::string out =
       "\nWhere a step goes (traced pass, % of its window; medians over launches)\n" + table_of(cells, style);
   for (const auto& [reason, ids] : reasons_of(results)) {
-    out += detail::wrap(fmt::format("no timeline for {} cell{}: {}", ids.size(), ids.size() == 1 ? "" : "s",
-                                    detail::printable(reason)),
+    out += detail::wrap(fmt::format("no timeline for {}: {}", plural(ids.size(), "cell"), detail::printable(reason)),
                         style.width, 2) +
            "\n";
   }

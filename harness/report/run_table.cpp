@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "contract/plural.hpp"
 #include "report/communication_table.hpp"
 #include "report/detail/cell_names.hpp"
 #include "report/detail/cell_summary.hpp"
@@ -115,7 +116,7 @@ std::string skipped_text(const ResultSet& results, const Style& style) {
            "\n";
   }
   for (const auto& [reason, count] : by_choice) {
-    out += detail::wrap(fmt::format("  {} cell{} skipped{}{}", count, count == 1 ? "" : "s", reason.empty() ? "" : ": ",
+    out += detail::wrap(fmt::format("  {} skipped{}{}", plural(count, "cell"), reason.empty() ? "" : ": ",
                                     detail::printable(reason)),
                         style.width, 4) +
            "\n";
@@ -146,9 +147,9 @@ std::string run_table(const ResultSet& results, const Style& style) {
     for (const auto& launch : cell.launches) ok += launch.status == Status::ok;
   }
   std::string out =
-      detail::wrap(fmt::format("{}: suite {}, {} cell{}, {} of {} launches ok, {} skipped",
-                               detail::printable(results.name), detail::printable(results.suite), results.cells.size(),
-                               results.cells.size() == 1 ? "" : "s", ok, launched, results.skipped.size()),
+      detail::wrap(fmt::format("{}: suite {}, {}, {} of {} launches ok, {} skipped", detail::printable(results.name),
+                               detail::printable(results.suite), plural(results.cells.size(), "cell"), ok, launched,
+                               results.skipped.size()),
                    style.width, 2) +
       "\n";
   for (const auto& [unit, cells] : detail::summaries_by_unit(results)) out += "\n" + table_of(cells, unit, style);

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "contract/plural.hpp"
 #include "verdict/detail/matrix_settings.hpp"
 #include "verdict/detail/why_parts.hpp"
 #include "verdict/detail/why_settings.hpp"
@@ -220,10 +221,6 @@ class Explanation {
   Why out_;
 };
 
-std::string cells_text(std::size_t count) {
-  return fmt::format("{} cell{}", count, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string_view to_string(WhyKind kind) {
@@ -239,7 +236,7 @@ std::string WhyPattern::text() const {
   switch (found.kind) {
     case SeparationKind::uniform:
       out = fmt::format("{} in all {} that could be judged{}: no setting of the matrix is the cause", what,
-                        cells_text(found.bad), alike ? ", by about the same" : "");
+                        plural(found.bad, "cell"), alike ? ", by about the same" : "");
       break;
     case SeparationKind::alone:
       out = fmt::format("{} in the only cell that could be judged: nothing to separate it from", what);
@@ -256,7 +253,7 @@ std::string WhyPattern::text() const {
           "from the others",
           what, found.bad, found.bad + found.good, most_separating_terms, found.bad == 1 ? "s" : "");
   }
-  if (found.unjudged > 0) out += fmt::format(" ({} could not be judged)", cells_text(found.unjudged));
+  if (found.unjudged > 0) out += fmt::format(" ({} could not be judged)", plural(found.unjudged, "cell"));
   return out;
 }
 
