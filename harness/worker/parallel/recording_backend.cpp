@@ -8,6 +8,7 @@
 
 #include "worker/parallel/collective_log.hpp"
 #include "worker/parallel/element_types.hpp"
+#include "worker/parallel/finished_work.hpp"
 
 namespace stepgauge::worker {
 namespace {
@@ -44,12 +45,6 @@ CollectiveShape shape_of(const char* kind, const std::vector<at::Tensor>& tensor
   return out;
 }
 
-c10::intrusive_ptr<c10d::Work> done_at_once(const std::vector<at::Tensor>& tensors) {
-  auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
-  future->markCompleted(c10::IValue(tensors));
-  return c10d::Work::create_from_future(future);
-}
-
 }  // namespace
 
 RecordingBackend::RecordingBackend(c10::intrusive_ptr<c10d::Backend> inner, TraceLog& log, bool completion)
@@ -83,7 +78,7 @@ c10::intrusive_ptr<c10d::Work> RecordingBackend::logged(const char* kind, const 
 template <typename Call>
 c10::intrusive_ptr<c10d::Work> RecordingBackend::record(TrafficCounter::Kind kind,
                                                         const std::vector<at::Tensor>& tensors, Call&& make) {
-  if (strikes(Fault::skip_collective)) return done_at_once(tensors);
+  if (strikes(Fault::skip_collective)) return finished_work(tensors);
   const auto bytes = total_bytes(tensors);
   const auto* const name = TrafficCounter::name(kind);
   traffic_.count(kind, bytes);
