@@ -12,6 +12,7 @@
 #include <map>
 #include <system_error>
 
+#include "contract/lower_case.hpp"
 #include "contract/plural.hpp"
 #include "launch/clock.hpp"
 #include "launch/engine_request.hpp"
@@ -223,9 +224,7 @@ std::optional<Judgement> EngineRanks::trouble(double now_s) const {
     }
   }
   if (words_.cancelled) {
-    auto why = words_.cancelled_why;
-    std::transform(why.begin(), why.end(), why.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto why = lower_case(words_.cancelled_why);
     return Judgement{Status::skipped, why.empty() ? "cancelled by Slurm" : fmt::format("cancelled by Slurm ({})", why)};
   }
   if (!words_.lost_host.empty()) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "contract/clock.hpp"
 #include "worker/rank_environment.hpp"
 
 namespace stepgauge::worker {
