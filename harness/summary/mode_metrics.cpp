@@ -5,19 +5,19 @@
 #include <algorithm>
 #include <optional>
 
+#include "contract/loose_json.hpp"
 #include "contract/plural.hpp"
-#include "summary/detail/loose_json.hpp"
 #include "summary/detail/over_ranks.hpp"
 
 namespace stepgauge::summary {
 namespace {
 
-using detail::flag;
-using detail::list;
 using detail::max_over;
-using detail::number;
-using detail::part;
-using detail::text;
+using loose::flag;
+using loose::list;
+using loose::number;
+using loose::part;
+using loose::text;
 
 bool compiles(const std::string& mode) {
   return mode != "eager" && mode != "python_eager";

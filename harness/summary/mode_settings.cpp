@@ -5,16 +5,16 @@
 #include <optional>
 #include <set>
 
+#include "contract/loose_json.hpp"
 #include "contract/plural.hpp"
-#include "summary/detail/loose_json.hpp"
 #include "trace/breakdown.hpp"
 
 namespace stepgauge::summary {
 namespace {
 
-using detail::number;
-using detail::part;
-using detail::text;
+using loose::number;
+using loose::part;
+using loose::text;
 
 /// Launches of CUDA graphs in the traced steps: work of one launch shares its correlation. Kineto does not say which
 /// node of a graph a kernel was, so the host's calls are asked too.
