@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "contract/optional_json.hpp"
 #include "contract/plural.hpp"
 #include "launch/rank_record_file.hpp"
 #include "launch/text.hpp"
@@ -138,11 +139,6 @@ Judgement judge_failure(const RankExit& rank, bool several) {
   reason += ", last seen " + place_text(rank.last_phase, rank.last_step);
   if (!rank.last_lines.empty()) reason += "; last line: " + rank.last_lines.back();
   return {Status::crashed, reason};
-}
-
-template <typename Value>
-Json json_of(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 Json rank_json(const RankExit& rank, bool with_lines) {
