@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <unordered_map>
 
 #include "contract/plural.hpp"
 #include "verdict/detail/matrix_settings.hpp"
@@ -16,15 +15,7 @@
 namespace stepgauge::verdict {
 namespace {
 
-using Index = std::unordered_map<std::string, const CellResults*>;
-
-Index index_of(const ResultSet& results) {
-  Index out;
-  for (const auto& cell : results.cells) out.emplace(cell.cell.id, &cell);
-  return out;
-}
-
-const CellResults* find(const Index& index, const std::string& id) {
+const CellResults* find(const CellIndex& index, const std::string& id) {
   const auto found = index.find(id);
   return found == index.end() ? nullptr : found->second;
 }
@@ -216,7 +207,7 @@ class Explanation {
 
   const WhyEvidence& evidence_;
   const WhyOptions& options_;
-  Index base_, head_;
+  CellIndex base_, head_;
   std::map<std::string, std::vector<WhyLine>> settings_;  ///< id in head -> what differs there alone
   Why out_;
 };
