@@ -1,10 +1,8 @@
 // What the harness itself costs: start of the CLI, listing a large suite, one launch of a worker that does nothing, a
 // large comparison.
 #include <benchmark/benchmark.h>
-#include <stdlib.h>
 
-#include <filesystem>
-
+#include "../tests/support/temporary_folder.hpp"
 #include "config/suite.hpp"
 #include "launch/launcher.hpp"
 #include "machine/captured_command.hpp"
@@ -47,20 +45,18 @@ BENCHMARK(list_10000_cells)->Unit(benchmark::kMillisecond);
 
 /// A worker that leaves a record at once. Target: at most 20 ms.
 void stub_launch(benchmark::State& state) {
-  std::string pattern = std::filesystem::temp_directory_path() / "stepgauge-bench-XXXXXX";
-  const std::filesystem::path folder = ::mkdtemp(pattern.data());
+  const test::TemporaryFolder folder;
   launch::LaunchRequest request;
   request.cell.device = "cpu";
   request.cell.workload = {"resnet18", "resnet", {}};
   assign_identity(request.cell);
   request.command = {bin + "/stub-worker", "--mode", "ok"};
-  request.folder = folder;
+  request.folder = folder.path();
   const auto launcher = launch::local_launcher();
   for (auto _ : state) {
     const auto outcome = launcher->launch(request, [](const launch::Progress&) {});
     if (outcome.status != Status::ok) state.SkipWithError(outcome.reason.c_str());
   }
-  std::filesystem::remove_all(folder);
 }
 BENCHMARK(stub_launch)->Unit(benchmark::kMillisecond)->UseRealTime();
 

@@ -2,11 +2,11 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "../tests/support/temporary_folder.hpp"
 #include "peak_memory.hpp"
 #include "replay/reader.hpp"
 #include "replay/view.hpp"
@@ -41,21 +41,19 @@ void write_rank(const std::string& path, int rank) {
 class Logs {
  public:
   Logs() {
-    std::string pattern = std::filesystem::temp_directory_path() / "stepgauge-bench-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-    for (int rank = 0; rank < ranks; ++rank) write_rank(folder_ / fmt::format("rank{}.collectives.jsonl", rank), rank);
+    for (int rank = 0; rank < ranks; ++rank)
+      write_rank(folder_.path() / fmt::format("rank{}.collectives.jsonl", rank), rank);
   }
-  ~Logs() { std::filesystem::remove_all(folder_); }
-  std::string folder() const { return folder_; }
+  std::string folder() const { return folder_.path(); }
   double mib() const {
     double all = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
       all += static_cast<double>(entry.file_size());
     return all / (1 << 20);
   }
 
  private:
-  std::filesystem::path folder_;
+  stepgauge::test::TemporaryFolder folder_;
 };
 
 /// 10,000 ranks x 1,000 collectives, read and analysed as by the command. Targets: at most 30 s and 4 GiB.

@@ -1,14 +1,12 @@
 // What it costs to analyse a trace of a million activities.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <random>
 
+#include "../tests/support/temporary_folder.hpp"
 #include "contract/trace_file.hpp"
 #include "peak_memory.hpp"
 #include "trace/breakdown.hpp"
@@ -125,16 +123,11 @@ void write_large_trace(const std::string& path) {
 
 class LargeFile {
  public:
-  LargeFile() {
-    std::string pattern = std::filesystem::temp_directory_path() / "stepgauge-bench-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-    write_large_trace(path());
-  }
-  ~LargeFile() { std::filesystem::remove_all(folder_); }
-  std::string path() const { return folder_ / "rank0.trace.json.gz"; }
+  LargeFile() { write_large_trace(path()); }
+  std::string path() const { return folder_.path() / "rank0.trace.json.gz"; }
 
  private:
-  std::filesystem::path folder_;
+  stepgauge::test::TemporaryFolder folder_;
 };
 
 /// A million events, deflated. Target: at most 2 s.

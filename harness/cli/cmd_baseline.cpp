@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/result_output.hpp"
 #include "cli/utc.hpp"
+#include "contract/plural.hpp"
 #include "report/baseline_table.hpp"
 #include "report/text.hpp"
 #include "store/baseline.hpp"
@@ -169,9 +170,8 @@ void show(const BaselineOptions& options) {
                     {"expired", is_expired(baseline)},
                     {"reason", baseline.reason}});
     if (!options.json) {
-      const auto sessions = baseline.results.sessions.size();
-      fmt::print("baseline:{}@{}  {} cells, {} session{}, saved {}, {} {}{}\n", file.suite, file.slug,
-                 baseline.results.cells.size(), sessions, sessions == 1 ? "" : "s", baseline.saved_at,
+      fmt::print("baseline:{}@{}  {} cells, {}, saved {}, {} {}{}\n", file.suite, file.slug,
+                 baseline.results.cells.size(), plural(baseline.results.sessions.size(), "session"), baseline.saved_at,
                  is_expired(baseline) ? "EXPIRED" : "expires", baseline.results.expires_at.substr(0, 10),
                  baseline.reason.empty() ? "" : ", accepted: " + report::printable(baseline.reason));
     }

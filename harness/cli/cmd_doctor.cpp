@@ -105,7 +105,7 @@ void check_host(std::vector<Finding>& out, const machine::Machine& machine) {
   }
   out.push_back({machine.interfaces.empty() ? Finding::Level::limited : Finding::Level::good,
                  machine.interfaces.empty()
-                     ? std::string("no network interface is seen under /sys/class/net")
+                     ? std::string("the kernel shows no network interface")
                      : printable(fmt::format("network interfaces: {}", fmt::join(machine.interfaces, ", "))),
                  machine.interfaces.empty() ? "ddp.interface" : ""});
   out.push_back({Finding::Level::good,

@@ -1,8 +1,6 @@
 // stepgauge why GATE_FOLDER, stepgauge why BASE HEAD: what differs where a row is worse.
 #include <fmt/format.h>
 
-#include <unordered_map>
-
 #include "cli/commands.hpp"
 #include "cli/result_output.hpp"
 #include "cli/why_evidence.hpp"
@@ -77,14 +75,6 @@ Judged judged_comparison(const WhyCommand& options) {
   const auto comparison = verdict::compare(out.base.set, out.head.set, policy);
   out.refusal = comparison.refusal;
   for (const auto& row : comparison.rows) out.rows.push_back(verdict::judged_row(row));
-  return out;
-}
-
-using Index = std::unordered_map<std::string, const CellResults*>;
-
-Index index_of(const ResultSet& results) {
-  Index out;
-  for (const auto& cell : results.cells) out.emplace(cell.cell.id, &cell);
   return out;
 }
 

@@ -7,16 +7,13 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "contract/clock.hpp"
 #include "report/text.hpp"
 
 namespace stepgauge::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::size_t terminal_width() {
   winsize size{};

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "contract/optional_json.hpp"
+
 namespace stepgauge {
 namespace {
 
@@ -35,10 +37,6 @@ double require_time(double value, const std::string& where, std::string_view wha
 std::optional<double> optional_number(const Json& value, const char* key, const std::string& where) {
   if (!value.is_object() || !value.contains(key) || value.at(key).is_null()) return std::nullopt;
   return require<double>(value, key, where);
-}
-
-Json json_of(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 Json memory_json(const MemoryPeaks& peaks) {
@@ -73,20 +71,40 @@ const std::set<std::string>& launch_fields() {
   return fields;
 }
 
-}  // namespace
-
-RankRecord rank_record_from_json(const Json& value, std::string_view origin) {
-  const std::string where(origin);
-  require_header(value, where, "rank");
-  RankRecord record;
+/// What records of ranks and of launches have in common.
+template <typename Record>
+Record begin_record(const Json& value, const std::string& where, const char* scope) {
+  require_header(value, where, scope);
+  Record record;
   const auto cell = require<Json>(value, "cell", where);
   record.cell_id = require<std::string>(cell, "id", where + ".cell");
   record.cell_hash = require<std::string>(cell, "hash", where + ".cell");
   record.launch = require<int>(value, "launch", where);
-  record.rank = require<int>(value, "rank", where);
-  record.world_size = require<int>(value, "world_size", where);
   record.status = require_status(value, where);
   record.reason = optional<std::string>(value, "reason", "", where);
+  return record;
+}
+
+template <typename Record>
+Json begin_json(const Record& record, const char* scope) {
+  Json out = record.detail;
+  out["schema"] = "stepgauge.record";
+  out["version"] = record_version;
+  out["scope"] = scope;
+  out["cell"] = {{"id", record.cell_id}, {"hash", record.cell_hash}};
+  out["launch"] = record.launch;
+  out["status"] = to_string(record.status);
+  out["reason"] = record.reason;
+  return out;
+}
+
+}  // namespace
+
+RankRecord rank_record_from_json(const Json& value, std::string_view origin) {
+  const std::string where(origin);
+  auto record = begin_record<RankRecord>(value, where, "rank");
+  record.rank = require<int>(value, "rank", where);
+  record.world_size = require<int>(value, "world_size", where);
   record.phases_s = optional<std::map<std::string, double>>(value, "phases_s", {}, where);
   for (const auto& [phase, seconds] : record.phases_s) require_time(seconds, where, "phase " + phase);
   record.step_ms = optional<std::vector<double>>(value, "step_ms", {}, where);
@@ -117,16 +135,9 @@ RankRecord rank_record_from_json(const Json& value, std::string_view origin) {
 }
 
 Json to_json(const RankRecord& record) {
-  Json out = record.detail;
-  out["schema"] = "stepgauge.record";
-  out["version"] = record_version;
-  out["scope"] = "rank";
-  out["cell"] = {{"id", record.cell_id}, {"hash", record.cell_hash}};
-  out["launch"] = record.launch;
+  auto out = begin_json(record, "rank");
   out["rank"] = record.rank;
   out["world_size"] = record.world_size;
-  out["status"] = to_string(record.status);
-  out["reason"] = record.reason;
   out["phases_s"] = record.phases_s;
   out["step_ms"] = record.step_ms;
   out["measured_from"] = record.measured_from;
@@ -146,16 +157,9 @@ Json to_json(const RankRecord& record) {
 
 LaunchRecord launch_record_from_json(const Json& value, std::string_view origin) {
   const std::string where(origin);
-  require_header(value, where, "launch");
-  LaunchRecord record;
-  const auto cell = require<Json>(value, "cell", where);
-  record.cell_id = require<std::string>(cell, "id", where + ".cell");
-  record.cell_hash = require<std::string>(cell, "hash", where + ".cell");
+  auto record = begin_record<LaunchRecord>(value, where, "launch");
   record.suite = optional<std::string>(value, "suite", "", where);
-  record.launch = require<int>(value, "launch", where);
   record.attempt = optional(value, "attempt", 1, where);
-  record.status = require_status(value, where);
-  record.reason = optional<std::string>(value, "reason", "", where);
   record.started_at = optional<std::string>(value, "started_at", "", where);
   record.duration_s = optional(value, "duration_s", 0.0, where);
   record.perturbed = optional(value, "perturbed", false, where);
@@ -171,16 +175,9 @@ LaunchRecord launch_record_from_json(const Json& value, std::string_view origin)
 }
 
 Json to_json(const LaunchRecord& record) {
-  Json out = record.detail;
-  out["schema"] = "stepgauge.record";
-  out["version"] = record_version;
-  out["scope"] = "launch";
-  out["cell"] = {{"id", record.cell_id}, {"hash", record.cell_hash}};
+  auto out = begin_json(record, "launch");
   out["suite"] = record.suite;
-  out["launch"] = record.launch;
   out["attempt"] = record.attempt;
-  out["status"] = to_string(record.status);
-  out["reason"] = record.reason;
   out["started_at"] = record.started_at;
   out["duration_s"] = record.duration_s;
   out["perturbed"] = record.perturbed;

@@ -2,6 +2,7 @@
 // What a run or a baseline holds once read: cells with their launches. Made by store, judged by verdict, shown by
 // report.
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "contract/cell.hpp"
@@ -40,5 +41,14 @@ struct ResultSet {
   std::vector<MeasuredSession> sessions;  ///< of a baseline, oldest first, one at least; none: a run, which is one
   std::string expires_at;                 ///< of a baseline, UTC, ISO 8601; empty: never
 };
+
+using CellIndex = std::unordered_map<std::string, const CellResults*>;
+
+/// The cells by their ids, while `results` lives.
+inline CellIndex index_of(const ResultSet& results) {
+  CellIndex out;
+  for (const auto& cell : results.cells) out.emplace(cell.cell.id, &cell);
+  return out;
+}
 
 }  // namespace stepgauge

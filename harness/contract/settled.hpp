@@ -8,17 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "contract/median.hpp"
+
 namespace stepgauge {
-
-namespace settled_detail {
-
-inline double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
-
-}  // namespace settled_detail
 
 // The worker's end of warm-up. warmup_ms: times of all warm-up steps so far, without the first step of the
 // launch. True when both hold for the last three blocks of `block` steps:
@@ -41,24 +33,24 @@ inline bool settled(std::span<const double> warmup_ms, std::size_t block, double
   constexpr double mean_to_median_error = 1.2533;
 
   const auto recent = warmup_ms.last(blocks * block);
-  const double centre = settled_detail::median({recent.begin(), recent.end()});
+  const double centre = median({recent.begin(), recent.end()});
   std::vector<double> medians;
   std::vector<double> about_all;
   std::vector<double> about_block;
   for (std::size_t i = 0; i < recent.size(); ++i) {
     if (i % block == 0) {
       const auto one = recent.subspan(i, block);
-      medians.push_back(settled_detail::median({one.begin(), one.end()}));
+      medians.push_back(median({one.begin(), one.end()}));
     }
     about_all.push_back(std::abs(recent[i] - centre));
     about_block.push_back(std::abs(recent[i] - medians.back()));
   }
-  const double stray = std::max(0.5 * centre, 4.0 * mad_to_sd * settled_detail::median(std::move(about_all)));
+  const double stray = std::max(0.5 * centre, 4.0 * mad_to_sd * median(std::move(about_all)));
   if (*std::max_element(recent.begin(), recent.end()) > centre + stray) return false;
 
   const auto [low, high] = std::minmax_element(medians.begin(), medians.end());
-  const double standard_error = mean_to_median_error * mad_to_sd * settled_detail::median(std::move(about_block)) /
-                                std::sqrt(static_cast<double>(block));
+  const double standard_error =
+      mean_to_median_error * mad_to_sd * median(std::move(about_block)) / std::sqrt(static_cast<double>(block));
   return *high - *low <= std::max(tolerance * *low, 2.0 * standard_error);
 }
 

@@ -1,18 +1,12 @@
 #include "contract/suggest.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
+
+#include "contract/lower_case.hpp"
 
 namespace stepgauge {
 namespace {
-
-std::string folded(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -32,11 +26,11 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string nearest_name(std::string_view text, std::span<const std::string> known) {
-  const auto wanted = folded(text.substr(0, 128));
+  const auto wanted = lower_case(text.substr(0, 128));
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, wanted.size() / 3) + 1;
   for (const auto& name : known) {
-    const auto distance = edit_distance(wanted, folded(name));
+    const auto distance = edit_distance(wanted, lower_case(name));
     if (distance < best_distance) {
       best_distance = distance;
       best = name;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "contract/clock.hpp"
 #include "launch/clock.hpp"
 #include "launch/engine_request.hpp"
 #include "launch/process_tree.hpp"

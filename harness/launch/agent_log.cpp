@@ -9,6 +9,7 @@
 #include <cmath>
 #include <system_error>
 
+#include "contract/optional_json.hpp"
 #include "launch/clock.hpp"
 #include "launch/text.hpp"
 #include "launch/unique_fd.hpp"
@@ -17,11 +18,6 @@ namespace stepgauge::launch {
 namespace {
 
 constexpr std::size_t line_cap = 1u << 20;
-
-template <typename Value>
-Json json_of(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 template <typename Value>
 std::optional<Value> optional_of(const Json& value, const char* key) {

@@ -9,12 +9,6 @@
 
 namespace stepgauge::launch {
 
-std::int64_t monotonic_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 double unix_s() {
   return unix_s(std::chrono::system_clock::now());
 }

@@ -2,14 +2,12 @@
 #include <poll.h>
 
 #include <chrono>
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace stepgauge::launch {
 
-std::int64_t monotonic_ns();  ///< CLOCK_MONOTONIC
-double unix_s();              ///< seconds since 1970, UTC
+double unix_s();  ///< seconds since 1970, UTC
 double unix_s(std::chrono::system_clock::time_point time);
 
 /// ISO 8601, whole seconds.

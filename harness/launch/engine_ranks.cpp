@@ -12,6 +12,8 @@
 #include <map>
 #include <system_error>
 
+#include "contract/lower_case.hpp"
+#include "contract/plural.hpp"
 #include "launch/clock.hpp"
 #include "launch/engine_request.hpp"
 #include "launch/network.hpp"
@@ -205,16 +207,12 @@ std::vector<std::size_t> EngineRanks::ranks_on(const std::string& host) const {
   return out;
 }
 
-std::string EngineRanks::ranks_text(const std::vector<std::size_t>& ranks) const {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
-}
-
 std::string EngineRanks::hosts_text(const std::vector<std::size_t>& ranks) const {
   std::map<std::string, std::vector<std::size_t>> by_host;
   for (const auto rank : ranks) by_host[views_[rank].node()].push_back(rank);
   std::vector<std::string> parts;
   for (const auto& [host, members] : by_host)
-    parts.push_back(fmt::format("host {} vanished ({})", host, ranks_text(members)));
+    parts.push_back(fmt::format("host {} vanished ({})", host, numbered("rank", members)));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -226,9 +224,7 @@ std::optional<Judgement> EngineRanks::trouble(double now_s) const {
     }
   }
   if (words_.cancelled) {
-    auto why = words_.cancelled_why;
-    std::transform(why.begin(), why.end(), why.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto why = lower_case(words_.cancelled_why);
     return Judgement{Status::skipped, why.empty() ? "cancelled by Slurm" : fmt::format("cancelled by Slurm ({})", why)};
   }
   if (!words_.lost_host.empty()) {
@@ -236,7 +232,7 @@ std::optional<Judgement> EngineRanks::trouble(double now_s) const {
     const auto& node = there.empty() ? words_.lost_host : views_[there.front()].node();
     auto name =
         node.empty() || node == words_.lost_host ? words_.lost_host : fmt::format("{} ({})", node, words_.lost_host);
-    if (!there.empty()) name += fmt::format(" vanished ({})", ranks_text(there));
+    if (!there.empty()) name += fmt::format(" vanished ({})", numbered("rank", there));
     return Judgement{Status::crashed, fmt::format("host {}: {} lost it", name, to_string(options_.engine))};
   }
   std::vector<std::size_t> silent;
@@ -328,7 +324,7 @@ std::optional<Judgement> EngineRanks::ended_without_word(const LaunchFacts& fact
   if (missing.empty() || failed) return std::nullopt;
   const auto lines = facts.engine.at("last_lines");
   auto reason = fmt::format("{} {} without a word of {}", to_string(options_.engine),
-                            facts.engine.at("ended").get<std::string>(), ranks_text(missing));
+                            facts.engine.at("ended").get<std::string>(), numbered("rank", missing));
   if (!lines.empty()) reason += "; last line: " + lines.back().get<std::string>();
   return Judgement{Status::crashed, reason};
 }
@@ -357,7 +353,8 @@ void EngineRanks::explain(LaunchFacts& facts, Surroundings& surroundings) {
     for (const auto& note : view.exit()->notes) notes.push_back(note);
   }
   for (const auto& [host, ranks] : elsewhere) {
-    notes.push_back(fmt::format("{} ran on {}: the health of that host was not sampled", ranks_text(ranks), host));
+    notes.push_back(
+        fmt::format("{} ran on {}: the health of that host was not sampled", numbered("rank", ranks), host));
   }
   if (engine_idle_)
     notes.push_back(fmt::format("{} did not end after its last rank and was ended", to_string(options_.engine)));

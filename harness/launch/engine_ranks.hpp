@@ -53,7 +53,6 @@ class EngineRanks final : public RankGroup {
   std::optional<Judgement> trouble(double now_s) const;
   std::optional<Judgement> ended_without_word(const LaunchFacts& facts) const;
   std::string hosts_text(const std::vector<std::size_t>& ranks) const;
-  std::string ranks_text(const std::vector<std::size_t>& ranks) const;
 
   const LaunchRequest& request_;
   EngineOptions options_;

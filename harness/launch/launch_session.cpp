@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "contract/clock.hpp"
 #include "launch/clock.hpp"
 #include "launch/unique_fd.hpp"
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "contract/clock.hpp"
 #include "launch/clock.hpp"
 #include "launch/environment.hpp"
 #include "launch/network.hpp"

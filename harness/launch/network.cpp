@@ -1,9 +1,6 @@
 #include "launch/network.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <unistd.h>
 
@@ -13,19 +10,16 @@
 #include <stdexcept>
 
 #include "contract/suggest.hpp"
+#include "machine/network_interfaces.hpp"
 
 namespace stepgauge::launch {
 namespace {
 
-std::string text_of(const sockaddr* address) {
-  if (address == nullptr || address->sa_family != AF_INET) return {};
-  std::array<char, INET_ADDRSTRLEN> text{};
-  ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text.data(), text.size());
-  return text.data();
-}
+using machine::NetworkInterface;
 
-const HostInterface* find_interface(const std::vector<HostInterface>& all, const std::string& name) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](const HostInterface& item) { return item.name == name; });
+const NetworkInterface* find_interface(const std::vector<NetworkInterface>& all, const std::string& name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const NetworkInterface& item) { return item.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -38,28 +32,12 @@ std::vector<std::string> addresses_of_name(const std::string& name) {
   std::vector<std::string> out;
   if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return out;
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> guard(found, &::freeaddrinfo);
-  for (const auto* item = found; item != nullptr; item = item->ai_next) out.push_back(text_of(item->ai_addr));
+  for (const auto* item = found; item != nullptr; item = item->ai_next)
+    out.push_back(machine::ipv4_text(item->ai_addr));
   return out;
 }
 
 }  // namespace
-
-std::vector<HostInterface> interfaces() {
-  ifaddrs* found = nullptr;
-  std::vector<HostInterface> out;
-  if (::getifaddrs(&found) != 0) return out;
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> guard(found, &::freeifaddrs);
-  for (const auto* item = found; item != nullptr; item = item->ifa_next) {
-    auto known =
-        std::find_if(out.begin(), out.end(), [&](const HostInterface& other) { return other.name == item->ifa_name; });
-    if (known == out.end()) {
-      known = out.insert(out.end(),
-                         {item->ifa_name, "", (item->ifa_flags & IFF_LOOPBACK) != 0, (item->ifa_flags & IFF_UP) != 0});
-    }
-    if (known->address.empty()) known->address = text_of(item->ifa_addr);
-  }
-  return out;
-}
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -69,7 +47,7 @@ std::string host_name() {
 
 std::string interface_problem(const std::string& name) {
   if (name.empty()) return {};
-  const auto all = interfaces();
+  const auto all = machine::network_interfaces();
   std::vector<std::string> names;
   for (const auto& item : all) names.push_back(item.name);
   const auto* found = find_interface(all, name);
@@ -84,9 +62,9 @@ std::string interface_problem(const std::string& name) {
 
 std::string reachable_address(const std::string& interface) {
   if (auto problem = interface_problem(interface); !problem.empty()) throw std::runtime_error(problem);
-  const auto all = interfaces();
+  const auto all = machine::network_interfaces();
   if (!interface.empty()) return find_interface(all, interface)->address;
-  const auto usable = [](const HostInterface& item) { return item.up && !item.loopback && !item.address.empty(); };
+  const auto usable = [](const NetworkInterface& item) { return item.up && !item.loopback && !item.address.empty(); };
   for (const auto& address : addresses_of_name(host_name())) {
     if (std::any_of(all.begin(), all.end(), [&](const auto& item) { return usable(item) && item.address == address; }))
       return address;

@@ -1,17 +1,8 @@
 #pragma once
+// Under which name and address other hosts find this one.
 #include <string>
-#include <vector>
 
 namespace stepgauge::launch {
-
-/// An IPv4 address of this host.
-struct HostInterface {
-  std::string name, address;  ///< "eth0", "10.0.0.4"; the address is empty where it has none
-  bool loopback = false, up = false;
-};
-
-/// Every interface once, with its first IPv4 address.
-std::vector<HostInterface> interfaces();
 
 std::string host_name();  ///< as gethostname() says
 

@@ -8,6 +8,8 @@
 #include <map>
 #include <tuple>
 
+#include "contract/optional_json.hpp"
+#include "contract/plural.hpp"
 #include "launch/rank_record_file.hpp"
 #include "launch/text.hpp"
 
@@ -37,10 +39,6 @@ auto place_key(const RankState& state) {
   return std::make_pair(phase_index(state.phase), state.step.value_or(-1));
 }
 
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
-}
-
 /// "rank 0 in phase measure, step 13; ranks 2, 3 had ended", without `except`.
 std::string places_of_others(const std::vector<RankState>& states, std::optional<int> except) {
   std::vector<std::pair<std::string, std::vector<int>>> groups;
@@ -52,7 +50,7 @@ std::string places_of_others(const std::vector<RankState>& states, std::optional
     group->second.push_back(state.rank);
   }
   std::vector<std::string> parts;
-  for (const auto& [place, ranks] : groups) parts.push_back(ranks_text(ranks) + " " + place);
+  for (const auto& [place, ranks] : groups) parts.push_back(numbered("rank", ranks) + " " + place);
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -141,11 +139,6 @@ Judgement judge_failure(const RankExit& rank, bool several) {
   reason += ", last seen " + place_text(rank.last_phase, rank.last_step);
   if (!rank.last_lines.empty()) reason += "; last line: " + rank.last_lines.back();
   return {Status::crashed, reason};
-}
-
-template <typename Value>
-Json json_of(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 Json rank_json(const RankExit& rank, bool with_lines) {

@@ -9,19 +9,16 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <thread>
+
+#include "machine/proc_files.hpp"
 
 namespace stepgauge::machine {
 namespace {
 
-std::string slurp(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+std::string slurp(const std::string& path) {
+  return read_proc_file(path).value_or("");
 }
 
 std::string_view trim(std::string_view text) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "contract/plural.hpp"
+
 namespace stepgauge::machine {
 namespace {
 
@@ -47,7 +49,7 @@ LinkRate nvlink_rate(const Gpu* gpu, const GpuLink& link) {
       out.source = fmt::format("{} links of {:g} GB/s", link.nvlinks, one.gbps_per_link);
     }
   }
-  if (link.nvlinks > 0) out.text += fmt::format(", {} link{}", link.nvlinks, link.nvlinks == 1 ? "" : "s");
+  if (link.nvlinks > 0) out.text += ", " + plural(link.nvlinks, "link");
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "contract/optional_json.hpp"
 #include "machine/host.hpp"
+#include "machine/network_interfaces.hpp"
 #include "machine/nvml.hpp"
 
 namespace stepgauge::machine {
@@ -98,11 +99,18 @@ static std::vector<std::string> devices_under(const char* folder) {
   return out;
 }
 
+static std::vector<std::string> interface_names() {
+  std::vector<std::string> out;
+  for (const auto& item : network_interfaces()) out.push_back(item.name);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 Machine inspect() {
   Machine machine;
   inspect_host(machine);
   machine.infiniband = devices_under("/sys/class/infiniband");
-  machine.interfaces = devices_under("/sys/class/net");
+  machine.interfaces = interface_names();
   const auto* nvml = Nvml::instance();
   if (nvml == nullptr) {
     machine.gpus_absent = Nvml::absent();

@@ -68,7 +68,7 @@ struct Machine {
   std::string driver_version, cuda_driver_version;
   std::vector<GpuLink> links;
   std::vector<std::string> infiniband;  ///< devices under /sys/class/infiniband
-  std::vector<std::string> interfaces;  ///< network interfaces, under /sys/class/net; "lo" is one
+  std::vector<std::string> interfaces;  ///< names of network_interfaces(), sorted; "lo" is one
 };
 
 /// Looks at this machine now. Starts NVML (tens of ms where there is a GPU); never throws for what is missing.

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <fstream>
 #include <utility>
 
 #include "contract/health.hpp"
+#include "contract/lower_case.hpp"
 #include "machine/nvml_calls.hpp"
 
 namespace stepgauge::machine {
@@ -18,8 +18,7 @@ using namespace nvml;
 
 std::optional<int> numa_node_of(std::string bus_id) {
   if (bus_id.size() > 12) bus_id = bus_id.substr(bus_id.size() - 12);  // sysfs has a domain of four digits
-  for (auto& c : bus_id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  std::ifstream file("/sys/bus/pci/devices/" + bus_id + "/numa_node");
+  std::ifstream file("/sys/bus/pci/devices/" + lower_case(bus_id) + "/numa_node");
   int node = -1;
   if (!(file >> node) || node < 0) return std::nullopt;
   return node;

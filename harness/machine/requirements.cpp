@@ -6,14 +6,11 @@
 #include <filesystem>
 #include <numeric>
 
+#include "contract/plural.hpp"
 #include "machine/machine.hpp"
 
 namespace stepgauge::machine {
 namespace {
-
-std::string gpus_text(int count) {
-  return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
-}
 
 std::string here_text(const Machine& machine) {
   const auto here = static_cast<int>(machine.gpus.size());
@@ -82,7 +79,7 @@ std::optional<std::string> unmet_by_sharing(const CellDdp& ddp, int ranks, std::
   if (static_cast<std::size_t>(ranks) <= devices) return std::nullopt;
   if (ddp.transport == "auto" || ddp.transport == "socket") return std::nullopt;
   return fmt::format("{} ranks on {} reach each other through sockets alone, not by ddp.transport {}", ranks,
-                     gpus_text(static_cast<int>(devices)), ddp.transport);
+                     plural(devices, "GPU"), ddp.transport);
 }
 
 }  // namespace
@@ -101,7 +98,7 @@ std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& ma
   const bool shared = cell.ddp.oversubscribe && cell.ddp.ranks > 1;
   const int each = ranks_per_node(cell);
   const int wanted = std::max(cell.needs.gpus, !on_gpu ? 0 : shared ? 1 : each);
-  if (here < wanted) return fmt::format("needs {}, {}", gpus_text(wanted), here_text(machine));
+  if (here < wanted) return fmt::format("needs {}, {}", plural(wanted, "GPU"), here_text(machine));
   if (machine.memory_gib < cell.needs.memory_gib) {
     return fmt::format("needs {:g} GiB of memory, {:.1f} here", cell.needs.memory_gib, machine.memory_gib);
   }
@@ -114,7 +111,7 @@ std::optional<std::string> unmet_requirement(const Cell& cell, const Machine& ma
     std::iota(used.begin(), used.end(), 0);
   }
   if (static_cast<int>(used.size()) < each && !shared) {
-    return fmt::format("needs {}, {} given to it", gpus_text(each), used.size());
+    return fmt::format("needs {}, {} given to it", plural(each, "GPU"), used.size());
   }
   for (const int device : used) {
     if (device < 0 || device >= here) return fmt::format("needs GPU {}, {}", device, here_text(machine));

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "contract/json_io.hpp"
+#include "contract/plural.hpp"
 #include "replay/detail/flight_recorder.hpp"
 #include "replay/detail/line_reader.hpp"
 #include "replay/detail/log_builder.hpp"
@@ -130,8 +131,7 @@ void Files::dispatch(const std::string& path) {
 }
 
 [[noreturn]] void nothing(const std::vector<std::string>& paths, std::size_t files, const CollectiveLog& log) {
-  auto text =
-      fmt::format("no collective found in {} file{} of {}", files, files == 1 ? "" : "s", fmt::join(paths, ", "));
+  auto text = fmt::format("no collective found in {} of {}", plural(files, "file"), fmt::join(paths, ", "));
   for (std::size_t i = 0; i < std::min(log.notes.size(), shown_complaints); ++i) text += "\n  " + log.notes[i];
   if (log.unread_lines > 0) {
     text += fmt::format("\n  {} lines not understood, first: {}", log.unread_lines, log.first_unread);

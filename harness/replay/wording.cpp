@@ -44,10 +44,6 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("ranks {} and {}", fmt::join(ranks.begin(), ranks.end() - 1, ", "), ranks.back());
 }
 
-std::string plural(std::int64_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
 std::string group_text(const Group& group, const CollectiveLog& log) {
   if (log.groups.size() == 1) return "";
   return fmt::format(" in group {}", group.name.empty() ? "(default)" : group.name);

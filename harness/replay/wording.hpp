@@ -15,8 +15,6 @@ std::string op_text(const Op& op);
 std::string collective_text(std::int64_t sequence, const Op& op);
 /// "rank 3", "ranks 3 and 5", "ranks 0, 1, 2 and 6 more".
 std::string ranks_text(const std::vector<int>& ranks);
-/// "7 ranks", "1 rank".
-std::string plural(std::int64_t count, const char* word);
 /// " in group tp"; empty where there is only one.
 std::string group_text(const Group& group, const CollectiveLog& log);
 /// Three significant digits: "0.12", "250", "1830".

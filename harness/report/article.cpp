@@ -62,7 +62,7 @@ std::string article_text(const ResultSet& results, const std::string& row, const
                          const Style& style) {
   std::string tables;
   for (const auto& sheet : sheets_of(results, row, snapshots)) tables += detail::sheet_text(sheet, style);
-  return detail::wrap(title_of(row), style.width, 2) + "\n" + tables;
+  return detail::paragraph(title_of(row), style) + tables;
 }
 
 std::string article_markdown(const ResultSet& results, const std::string& row, const SnapshotsByCell& snapshots) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "contract/plural.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
@@ -15,7 +16,6 @@ namespace {
 using detail::change_text;
 using detail::Color;
 using detail::paragraph;
-using detail::plural;
 using verdict::Calibration;
 using verdict::CalibrationCellResult;
 using verdict::CalibrationContext;

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "contract/digest.hpp"
+#include "contract/plural.hpp"
 #include "report/change_report.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/machine_text.hpp"
@@ -13,7 +14,6 @@ namespace stepgauge::report {
 namespace {
 
 using detail::comment;
-using detail::plural;
 using verdict::Verdict;
 
 constexpr std::size_t longest_cell = 140, longest_reason = 300, longest_command = 1500;

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "contract/plural.hpp"
 #include "report/detail/communication.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/mode_sheets.hpp"
@@ -56,8 +57,7 @@ std::string contradictions(const ResultSet& results, const Style& style) {
   }
   std::string out;
   for (const auto& [text, ids] : cells)
-    out +=
-        line(fmt::format("{} ({} cell{})", detail::printable(text), ids.size(), ids.size() == 1 ? "" : "s"), 2, style);
+    out += line(fmt::format("{} ({})", detail::printable(text), plural(ids.size(), "cell")), 2, style);
   return out.empty() ? out : "\nShell and cell disagree; the cell wins\n" + out;
 }
 

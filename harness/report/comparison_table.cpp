@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "contract/plural.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
@@ -111,7 +112,7 @@ std::string advisory_text(const Comparison& comparison, const Style& style) {
                                   detail::four_digits(row.base.mean), detail::four_digits(row.head.mean),
                                   change_text(row.scale, row.change, true), row.scale == Scale::ratio ? "%" : "points",
                                   detail::printable(row.cell));
-    out += detail::wrap(line, style.width, 4) + "\n";
+    out += detail::paragraph(line, style, 4);
   }
   if (out.empty()) return "";
   return fmt::format("\nAdvisory metrics that changed (never block; {} compared):\n", comparison.advisory.compared) +
@@ -122,12 +123,10 @@ std::string differences_text(const std::vector<verdict::FieldDifference>& items,
                              const Style& style) {
   std::string out;
   for (const auto& item : items) {
-    const auto cells =
-        item.cells == 0 ? std::string() : fmt::format(" ({} cell{})", item.cells, item.cells == 1 ? "" : "s");
-    out += detail::wrap(fmt::format("  {}: {} -> {}{}", detail::printable(item.field), detail::printable(item.base),
-                                    detail::printable(item.head), cells),
-                        style.width, 4) +
-           "\n";
+    const auto cells = item.cells == 0 ? std::string() : fmt::format(" ({})", plural(item.cells, "cell"));
+    out += detail::paragraph(fmt::format("  {}: {} -> {}{}", detail::printable(item.field),
+                                         detail::printable(item.base), detail::printable(item.head), cells),
+                             style, 4);
   }
   return out.empty() ? out : fmt::format("\n{}\n", title) + out;
 }
@@ -135,9 +134,8 @@ std::string differences_text(const std::vector<verdict::FieldDifference>& items,
 std::string cells_text(const std::vector<verdict::UnmatchedCell>& cells, const char* title, const Style& style) {
   std::string out;
   for (const auto& cell : cells) {
-    out += detail::wrap(fmt::format("  {}: {}", detail::printable(cell.id), detail::printable(cell.reason)),
-                        style.width, 4) +
-           "\n";
+    out += detail::paragraph(fmt::format("  {}: {}", detail::printable(cell.id), detail::printable(cell.reason)), style,
+                             4);
   }
   return out.empty() ? out : fmt::format("\n{}\n", title) + out;
 }
@@ -147,14 +145,14 @@ std::string summary_text(const Comparison& comparison, const Style& style) {
   for (const auto& item : comparison.summaries) {
     const auto* metric = find_metric(item.metric);
     if (metric == nullptr || !metric->blocking) continue;
-    out += fmt::format("{}{} {} % ({} cell{})", out.empty() ? "" : ", ", item.metric,
-                       detail::signed_percent(item.change), item.cells, item.cells == 1 ? "" : "s");
+    out += fmt::format("{}{} {} % ({})", out.empty() ? "" : ", ", item.metric, detail::signed_percent(item.change),
+                       plural(item.cells, "cell"));
   }
-  return out.empty() ? out : "\n" + detail::wrap("geometric mean over matched cells: " + out, style.width, 2) + "\n";
+  return out.empty() ? out : "\n" + detail::paragraph("geometric mean over matched cells: " + out, style);
 }
 
 std::string header_text(const Comparison& comparison, const Style& style) {
-  const auto line = [&](const std::string& text) { return detail::wrap(text, style.width, 2) + "\n"; };
+  const auto line = [&](const std::string& text) { return detail::paragraph(text, style); };
   const auto& counts = comparison.counts;
   std::string out =
       line(fmt::format("suite {}: base {} ({}), head {} ({})", detail::printable(comparison.suite),
@@ -190,7 +188,7 @@ std::string comparison_table(const Comparison& comparison, const Style& style) {
   out += cells_text(comparison.only_in_head, "Cells in head only:", style);
   if (!comparison.notes.empty()) out += "\nNotes:\n";
   for (const auto& note : comparison.notes) {
-    out += detail::wrap("  " + detail::printable(note), style.width, 4) + "\n";
+    out += detail::paragraph("  " + detail::printable(note), style, 4);
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 
+#include "contract/plural.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
@@ -119,10 +120,9 @@ std::string skipped_text(const std::vector<SkippedCell>& skipped, const Style& s
 std::string software_text(const std::vector<verdict::FieldDifference>& items, const Style& style) {
   std::string out;
   for (const auto& item : items)
-    out +=
-        paragraph(fmt::format("  {}: {} -> {} ({} cell{})", detail::printable(item.field), detail::printable(item.base),
-                              detail::printable(item.head), item.cells, item.cells == 1 ? "" : "s"),
-                  style, 4);
+    out += paragraph(fmt::format("  {}: {} -> {} ({})", detail::printable(item.field), detail::printable(item.base),
+                                 detail::printable(item.head), plural(item.cells, "cell")),
+                     style, 4);
   return out.empty() ? out : "\nSoftware and variables that differ (base -> head):\n" + out;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "contract/plural.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/table.hpp"
 
@@ -13,7 +14,6 @@ namespace stepgauge::report {
 namespace {
 
 using detail::Color;
-using detail::plural;
 using detail::printable;
 
 constexpr std::size_t most_regions = 100;
@@ -34,7 +34,7 @@ std::string heading(const std::string& source, const std::string& mode, const st
   std::string out = printable(source);
   if (!mode.empty()) out += ": " + printable(mode);
   if (!cell.empty()) out += ", " + printable(cell);
-  return detail::wrap(out, style.width, 2) + "\n";
+  return detail::paragraph(out, style);
 }
 
 std::string regions_text(const graph::View& view, const Style& style) {
@@ -58,10 +58,9 @@ std::string breaks_text(const graph::View& view, const Style& style) {
   for (const auto& region : view.regions) {
     if (!region.ended.starts_with("graph break") || shown.size() > most_regions) continue;
     if (!shown.emplace(region.name, region.ended).second) continue;
-    out += detail::wrap(fmt::format("{}:{} ended at a {}", printable(region.kind), printable(region.name),
-                                    printable(region.ended)),
-                        style.width, 2) +
-           "\n";
+    out += detail::paragraph(
+        fmt::format("{}:{} ended at a {}", printable(region.kind), printable(region.name), printable(region.ended)),
+        style);
   }
   return out.empty() ? out : "\n" + out;
 }
@@ -108,10 +107,8 @@ std::string diff_regions_text(const graph::SnapshotDiff& diff, const Style& styl
                shortened(graph::place_text(region.place), place_columns)});
     if (region.ended_a == region.ended_b) continue;
     const auto text = [](const std::string& ended) { return ended.empty() ? std::string("-") : printable(ended); };
-    ends += detail::wrap(
-                fmt::format("{} ended: {} -> {}", region_names(region), text(region.ended_a), text(region.ended_b)),
-                style.width, 2) +
-            "\n";
+    ends += detail::paragraph(
+        fmt::format("{} ended: {} -> {}", region_names(region), text(region.ended_a), text(region.ended_b)), style);
   }
   return table.text(style) + more(diff.regions.size(), shown, "regions") + ends;
 }
@@ -139,13 +136,12 @@ std::string changes_text(const graph::SnapshotDiff& diff, std::size_t top, const
     const auto color = change.change == graph::Change::moved      ? Color::yellow
                        : change.change == graph::Change::vanished ? Color::red
                                                                   : Color::green;
-    out += detail::wrap(
-               fmt::format("{} {} x {}{}{} in {}: {}",
-                           detail::colored(std::string(to_string(change.change)), color, style), change.names.size(),
-                           printable(change.target), change.shape.empty() ? "" : " " + printable(change.shape),
-                           place.empty() ? "" : " at " + printable(place), between(change), names_text(change.names)),
-               style.width, 2) +
-           "\n";
+    out += detail::paragraph(
+        fmt::format("{} {} x {}{}{} in {}: {}", detail::colored(std::string(to_string(change.change)), color, style),
+                    change.names.size(), printable(change.target),
+                    change.shape.empty() ? "" : " " + printable(change.shape),
+                    place.empty() ? "" : " at " + printable(place), between(change), names_text(change.names)),
+        style);
   }
   if (diff.changes.size() > shown) out += fmt::format("... and {} more rows (--top)\n", diff.changes.size() - shown);
   return out;

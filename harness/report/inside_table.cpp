@@ -7,9 +7,11 @@
 #include <set>
 #include <vector>
 
+#include "contract/plural.hpp"
 #include "report/detail/cell_names.hpp"
 #include "report/detail/cell_summary.hpp"
 #include "report/detail/escape.hpp"
+#include "report/detail/mode_sheets.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
 #include "stats/summary.hpp"
@@ -17,9 +19,7 @@
 namespace stepgauge::report {
 namespace {
 
-std::optional<double> middle(const CellResults& cell, const char* metric) {
-  return stats::median(detail::values_of(cell, metric));
-}
+using detail::middle;
 
 /// Shares are shown with two decimals, so that the four of a line can be added up.
 std::string share(const std::optional<double>& percent) {
@@ -57,7 +57,7 @@ std::string table_of(const std::vector<const CellResults*>& cells, const Style& 
   for (const auto* cell : cells) ids.push_back(detail::printable(cell->cell.id));
   const auto names = detail::cell_names(ids, make(ids).room(style));
   std::string out;
-  if (!names.common.empty()) out += detail::wrap("all cells: " + names.common, style.width, 2) + "\n";
+  if (!names.common.empty()) out += detail::paragraph("all cells: " + names.common, style);
   return out + make(names.names).text(style);
 }
 
@@ -111,7 +111,7 @@ std::string same_work(const ResultSet& results, const Style& style) {
   std::string out;
   for (const auto& [work, ids] : by_work) {
     if (programs[work].size() < 2) continue;
-    out += detail::wrap("  the same: " + fmt::format("{}", fmt::join(ids, " and ")), style.width, 4) + "\n";
+    out += detail::paragraph("  the same: " + fmt::format("{}", fmt::join(ids, " and ")), style, 4);
   }
   return out.empty() ? out : "Cells that asked for different things and ran the same kernels:\n" + out;
 }
@@ -127,10 +127,8 @@ std::string inside_table(const ResultSet& results, const Style& style) {
   std::string out =
       "\nWhere a step goes (traced pass, % of its window; medians over launches)\n" + table_of(cells, style);
   for (const auto& [reason, ids] : reasons_of(results)) {
-    out += detail::wrap(fmt::format("no timeline for {} cell{}: {}", ids.size(), ids.size() == 1 ? "" : "s",
-                                    detail::printable(reason)),
-                        style.width, 2) +
-           "\n";
+    out += detail::paragraph(
+        fmt::format("no timeline for {}: {}", plural(ids.size(), "cell"), detail::printable(reason)), style);
   }
   return out + same_work(results, style);
 }

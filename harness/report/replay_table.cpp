@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "contract/plural.hpp"
 #include "replay/wording.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
@@ -19,7 +20,6 @@ using detail::Color;
 using detail::four_digits;
 using detail::paragraph;
 using detail::printable;
-using replay::plural;
 
 constexpr std::size_t most_ranks = 16;
 constexpr std::size_t file_columns = 44;
@@ -37,11 +37,10 @@ std::string mib_of(std::int64_t bytes) {
 std::string heading(const replay::ReplayView& view, const Style& style) {
   std::vector<std::string> sources;
   for (const auto& source : view.sources) sources.push_back(printable(source));
-  auto text = fmt::format("{}: {} with collectives, {}", fmt::join(sources, ", "),
-                          plural(static_cast<std::int64_t>(view.files), "file"),
-                          plural(static_cast<std::int64_t>(view.ranks.size()), "rank"));
+  auto text = fmt::format("{}: {} with collectives, {}", fmt::join(sources, ", "), plural(view.files, "file"),
+                          plural(view.ranks.size(), "rank"));
   if (view.world_size > 0) text += fmt::format(" of {}", view.world_size);
-  if (view.groups > 1) text += fmt::format(", {}", plural(static_cast<std::int64_t>(view.groups), "process group"));
+  if (view.groups > 1) text += fmt::format(", {}", plural(view.groups, "process group"));
   return paragraph(text, style);
 }
 
@@ -77,8 +76,7 @@ std::string ranks_text(const replay::ReplayView& view, const Style& style) {
   }
   auto out = "\n" + table.text(style);
   const auto rest = view.ranks.size() - shown.size();
-  if (rest > 0)
-    out += fmt::format("... and {}; --json has all of them\n", plural(static_cast<std::int64_t>(rest), "more rank"));
+  if (rest > 0) out += fmt::format("... and {}; --json has all of them\n", plural(rest, "more rank"));
   if (unsized) out += "+: and collectives whose size the log does not say\n";
   return out;
 }
@@ -96,8 +94,7 @@ std::string patterns_text(const replay::ReplayView& view, std::size_t top, const
                      style);
   }
   if (view.patterns.size() > shown) {
-    out += fmt::format("... and {} (--top)\n",
-                       plural(static_cast<std::int64_t>(view.patterns.size() - shown), "more pattern"));
+    out += fmt::format("... and {} (--top)\n", plural(view.patterns.size() - shown, "more pattern"));
   }
   return out;
 }
@@ -127,15 +124,13 @@ std::string slowest_text(const replay::ReplayView& view, const Style& style) {
 std::string notes_text(const replay::ReplayView& view, const Style& style) {
   std::string out;
   if (view.ranks.size() > 1) {
-    out += view.clocks > 0
-               ? fmt::format("clocks of {} aligned by the ends of collectives, to within {} ms\n",
-                             plural(static_cast<std::int64_t>(view.clocks), "rank"), ms_of(view.clock_error))
-               : "skew is not known: the logs do not say when collectives ended on enough ranks\n";
+    out += view.clocks > 0 ? fmt::format("clocks of {} aligned by the ends of collectives, to within {} ms\n",
+                                         plural(view.clocks, "rank"), ms_of(view.clock_error))
+                           : "skew is not known: the logs do not say when collectives ended on enough ranks\n";
   }
   if (view.unread_lines > 0) {
     out += paragraph(
-        fmt::format("{} not understood, first: {}", plural(static_cast<std::int64_t>(view.unread_lines), "line"),
-                    printable(view.first_unread)),
+        fmt::format("{} not understood, first: {}", plural(view.unread_lines, "line"), printable(view.first_unread)),
         style);
   }
   for (const auto& note : view.notes) out += paragraph("note: " + printable(note), style);
@@ -198,8 +193,7 @@ std::string replayed_table(const Json& replay, std::size_t top, const Style& sty
                kind.recorded_ms > 0 ? four_digits(kind.ratio()) : "-"});
   }
   auto out = "\n" + table.text(style);
-  if (rows.size() > top)
-    out += fmt::format("... and {} (--top)\n", plural(static_cast<std::int64_t>(rows.size() - top), "more kind"));
+  if (rows.size() > top) out += fmt::format("... and {} (--top)\n", plural(rows.size() - top, "more kind"));
   return out + left_out + replayed_sum(replay);
 }
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "contract/optional_json.hpp"
+#include "contract/plural.hpp"
 #include "report/communication_table.hpp"
 #include "report/detail/cell_names.hpp"
 #include "report/detail/cell_summary.hpp"
@@ -67,7 +69,7 @@ std::string table_of(const std::vector<CellSummary>& cells, const std::string& u
   const auto room = make(ids).room(style);
   const auto names = detail::cell_names(ids, room - (perturbed ? std::min<std::size_t>(room, 2) : 0));
   std::string out;
-  if (!names.common.empty()) out += detail::wrap("all cells: " + names.common, style.width, 2) + "\n";
+  if (!names.common.empty()) out += detail::paragraph("all cells: " + names.common, style);
   out += make(names.names).text(style);
   if (perturbed) out += "* PERTURBED: slowed on purpose, not a real result\n";
   return out;
@@ -85,13 +87,12 @@ std::string failures_text(const ResultSet& results, const Style& style) {
   for (const auto& cell : results.cells) {
     for (const auto& launch : cell.launches) {
       if (launch.status == Status::ok) continue;
-      out += detail::wrap("  " + detail::printable(launch.cell_id), style.width, 4) + "\n";
-      out += detail::wrap(fmt::format("    launch {}{}: {}{}{}", launch.launch,
-                                      launch.attempt > 1 ? fmt::format(" (attempt {})", launch.attempt) : "",
-                                      detail::colored(std::string(to_string(launch.status)), Color::red, style),
-                                      launch.reason.empty() ? "" : ": ", detail::printable(launch.reason)),
-                          style.width, 6) +
-             "\n";
+      out += detail::paragraph("  " + detail::printable(launch.cell_id), style, 4);
+      out += detail::paragraph(fmt::format("    launch {}{}: {}{}{}", launch.launch,
+                                           launch.attempt > 1 ? fmt::format(" (attempt {})", launch.attempt) : "",
+                                           detail::colored(std::string(to_string(launch.status)), Color::red, style),
+                                           launch.reason.empty() ? "" : ": ", detail::printable(launch.reason)),
+                               style, 6);
       if (const auto logs = logs_of(launch); !logs.empty()) {
         out += "    logs: " + detail::printable(logs) + "\n";
       }
@@ -109,22 +110,16 @@ std::string skipped_text(const ResultSet& results, const Style& style) {
       ++by_choice[cell.reason];
       continue;
     }
-    out += detail::wrap(fmt::format("  {}: {}{}{}", detail::printable(cell.id), to_string(cell.status),
-                                    cell.reason.empty() ? "" : ": ", detail::printable(cell.reason)),
-                        style.width, 4) +
-           "\n";
+    out += detail::paragraph(fmt::format("  {}: {}{}{}", detail::printable(cell.id), to_string(cell.status),
+                                         cell.reason.empty() ? "" : ": ", detail::printable(cell.reason)),
+                             style, 4);
   }
   for (const auto& [reason, count] : by_choice) {
-    out += detail::wrap(fmt::format("  {} cell{} skipped{}{}", count, count == 1 ? "" : "s", reason.empty() ? "" : ": ",
-                                    detail::printable(reason)),
-                        style.width, 4) +
-           "\n";
+    out += detail::paragraph(
+        fmt::format("  {} skipped{}{}", plural(count, "cell"), reason.empty() ? "" : ": ", detail::printable(reason)),
+        style, 4);
   }
   return out.empty() ? out : "\nCells that were not launched:\n" + out;
-}
-
-Json json_of(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 /// Medians of what compiled modes are judged by; null where no launch has it.
@@ -146,11 +141,10 @@ std::string run_table(const ResultSet& results, const Style& style) {
     for (const auto& launch : cell.launches) ok += launch.status == Status::ok;
   }
   std::string out =
-      detail::wrap(fmt::format("{}: suite {}, {} cell{}, {} of {} launches ok, {} skipped",
-                               detail::printable(results.name), detail::printable(results.suite), results.cells.size(),
-                               results.cells.size() == 1 ? "" : "s", ok, launched, results.skipped.size()),
-                   style.width, 2) +
-      "\n";
+      detail::paragraph(fmt::format("{}: suite {}, {}, {} of {} launches ok, {} skipped",
+                                    detail::printable(results.name), detail::printable(results.suite),
+                                    plural(results.cells.size(), "cell"), ok, launched, results.skipped.size()),
+                        style);
   for (const auto& [unit, cells] : detail::summaries_by_unit(results)) out += "\n" + table_of(cells, unit, style);
   if (launched == 0) out += "\nnothing was measured\n";
   return out + inside_table(results, style) + communication_table(results, style) + mode_tables(results, style) +

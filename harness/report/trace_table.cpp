@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "contract/plural.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
@@ -18,7 +19,6 @@ namespace {
 using detail::Color;
 using detail::four_digits;
 using detail::paragraph;
-using detail::plural;
 using detail::printable;
 using trace::ActivityKind;
 

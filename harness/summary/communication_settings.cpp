@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "summary/detail/loose_json.hpp"
+#include "contract/loose_json.hpp"
 
 namespace stepgauge::summary {
 namespace {
@@ -122,10 +122,10 @@ Setting judge_interface(const Cell& cell, const std::vector<RankRecord>& ranks, 
 
 std::string variables_seen(const std::vector<RankRecord>& ranks, const std::vector<const char*>& names) {
   if (ranks.empty()) return "";
-  const auto& seen = detail::part(ranks.front(), "environment");
+  const auto& seen = loose::part(ranks.front(), "environment");
   std::vector<std::string> out;
   for (const auto* name : names) {
-    if (const auto& value = detail::part(seen, name); value.is_string())
+    if (const auto& value = loose::part(seen, name); value.is_string())
       out.push_back(fmt::format("{}={}", name, value.get<std::string>()));
   }
   return fmt::format("{}", fmt::join(out, " "));

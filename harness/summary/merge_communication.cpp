@@ -4,14 +4,14 @@
 #include <set>
 #include <utility>
 
-#include "summary/detail/loose_json.hpp"
+#include "contract/loose_json.hpp"
 
 namespace stepgauge::summary {
 namespace {
 
-using detail::list;
-using detail::number;
-using detail::part;
+using loose::list;
+using loose::number;
+using loose::part;
 
 Json all_pairs(const std::vector<RankRecord>& ranks) {
   std::set<std::pair<double, double>> seen;

@@ -5,18 +5,19 @@
 #include <algorithm>
 #include <optional>
 
-#include "summary/detail/loose_json.hpp"
+#include "contract/loose_json.hpp"
+#include "contract/plural.hpp"
 #include "summary/detail/over_ranks.hpp"
 
 namespace stepgauge::summary {
 namespace {
 
-using detail::flag;
-using detail::list;
 using detail::max_over;
-using detail::number;
-using detail::part;
-using detail::text;
+using loose::flag;
+using loose::list;
+using loose::number;
+using loose::part;
+using loose::text;
 
 bool compiles(const std::string& mode) {
   return mode != "eager" && mode != "python_eager";
@@ -157,8 +158,7 @@ std::string late_compilation(const std::vector<RankRecord>& ranks) {
         return fmt::format("{}a step behind the warm-up compiled again: {}", where, recompile_text(recompile));
     }
     if (const auto late = number(compile, "captures_late").value_or(0); late > 0)
-      return fmt::format("{}{:.0f} graph capture{} behind the warm-up, expected none", where, late,
-                         late == 1 ? "" : "s");
+      return fmt::format("{}{} behind the warm-up, expected none", where, plural(late, "graph capture"));
   }
   return "";
 }

@@ -5,19 +5,16 @@
 #include <optional>
 #include <set>
 
-#include "summary/detail/loose_json.hpp"
+#include "contract/loose_json.hpp"
+#include "contract/plural.hpp"
 #include "trace/breakdown.hpp"
 
 namespace stepgauge::summary {
 namespace {
 
-using detail::number;
-using detail::part;
-using detail::text;
-
-std::string plural(double count, const char* word) {
-  return fmt::format("{:.0f} {}{}", count, word, count == 1 ? "" : "s");
-}
+using loose::number;
+using loose::part;
+using loose::text;
 
 /// Launches of CUDA graphs in the traced steps: work of one launch shares its correlation. Kineto does not say which
 /// node of a graph a kernel was, so the host's calls are asked too.
@@ -61,12 +58,10 @@ Setting judge_compile(const Cell& cell, const std::vector<RankRecord>& ranks,
   if (timelines.front().dropped > 0) return out;  // what is missing may be what is looked for
   const auto launches = graph_launches(timelines.front());
   const auto steps = timelines.front().steps.size();
-  out.used =
-      fmt::format("CUDA graphs launched {} times in {}", launches, plural(static_cast<double>(steps), "traced step"));
+  out.used = fmt::format("CUDA graphs launched {} times in {}", launches, plural(steps, "traced step"));
   out.ineffective = launches == 0 && promises_graph_launches(cell.compile);
   if (out.ineffective)
-    out.why = fmt::format("compile {}: no launch of a CUDA graph in {}", cell.compile,
-                          plural(static_cast<double>(steps), "traced step"));
+    out.why = fmt::format("compile {}: no launch of a CUDA graph in {}", cell.compile, plural(steps, "traced step"));
   return out;
 }
 

@@ -1,9 +1,10 @@
 #include "summary/nccl_log.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
+
+#include "contract/lower_case.hpp"
 
 namespace stepgauge::summary {
 namespace {
@@ -43,13 +44,6 @@ bool take_number(std::string_view& text, Number& value) {
   }
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return true;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -102,9 +96,9 @@ std::optional<NcclChoice> choice_of(std::string_view line) {
                                            colon - (space == std::string_view::npos ? 0 : space + 1)));
   auto bytes = line.substr(colon + 2, mark - colon - 2);
   auto text = behind(line, " Bytes -> Algo ");
-  out.algorithm = lower(next_word(text));
+  out.algorithm = lower_case(next_word(text));
   const bool proto = next_word(text) == "proto";
-  out.protocol = lower(next_word(text));
+  out.protocol = lower_case(next_word(text));
   int low = 0, high = -1;
   if (!take_number(bytes, out.smallest_bytes) || !bytes.empty() || !proto || !take(text, " channel{Lo..Hi}={") ||
       !take_number(text, low) || !take(text, "..") || !take_number(text, high) || !take(text, "}") || high < low)

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "summary/detail/loose_json.hpp"
+#include "contract/loose_json.hpp"
 
 namespace stepgauge::summary {
 namespace {
@@ -73,11 +73,11 @@ std::string nccl_init_text(const Json& nccl_init) {
   if (!nccl_init.is_array()) return "";
   const Json* slowest = nullptr;
   for (const auto& rank : nccl_init) {
-    const auto total = detail::number(rank, "total_s");
-    if (total && (slowest == nullptr || *total > *detail::number(*slowest, "total_s"))) slowest = &rank;
+    const auto total = loose::number(rank, "total_s");
+    if (total && (slowest == nullptr || *total > *loose::number(*slowest, "total_s"))) slowest = &rank;
   }
   if (slowest == nullptr) return "";
-  const auto total = *detail::number(*slowest, "total_s");
+  const auto total = *loose::number(*slowest, "total_s");
   if (total <= 0) return "";
   std::string largest;
   double seconds = 0;
@@ -91,7 +91,7 @@ std::string nccl_init_text(const Json& nccl_init) {
                          ? std::string()
                          : fmt::format(", about {:.0f} % of it in {}", 100 * seconds / total, part_text(largest));
   return fmt::format("NCCL took {:.3g} s to start (rank {:.0f}, the slowest){}", total,
-                     detail::number(*slowest, "rank").value_or(0), where);
+                     loose::number(*slowest, "rank").value_or(0), where);
 }
 
 }  // namespace stepgauge::summary

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "summary/detail/loose_json.hpp"
+#include "contract/loose_json.hpp"
 
 namespace stepgauge::summary {
 namespace {
@@ -24,9 +24,9 @@ struct Lateness {
 std::optional<Straggler> straggler(const Json& timeline) {
   std::map<int, Lateness> ranks;
   Straggler out;
-  for (const auto& collective : detail::list(timeline, "collectives")) {
-    const auto rank = detail::number(collective, "last_rank");
-    const auto behind = detail::number(collective, "entry_skew_ms"), longest = detail::number(collective, "longest_ms");
+  for (const auto& collective : loose::list(timeline, "collectives")) {
+    const auto rank = loose::number(collective, "last_rank");
+    const auto behind = loose::number(collective, "entry_skew_ms"), longest = loose::number(collective, "longest_ms");
     if (!rank || !behind || !longest) continue;
     ++out.collectives;
     auto& one = ranks[static_cast<int>(*rank)];

@@ -7,16 +7,16 @@
 #include <charconv>
 #include <set>
 
-#include "summary/detail/loose_json.hpp"
+#include "contract/loose_json.hpp"
 #include "summary/straggler.hpp"
 #include "summary/timeline_summary.hpp"
 
 namespace stepgauge::summary {
 namespace {
 
-using detail::list;
-using detail::number;
-using detail::part;
+using loose::list;
+using loose::number;
+using loose::part;
 
 using Number = std::optional<double>;
 
@@ -347,7 +347,7 @@ bool stalls(const Cell& cell, const LaunchRecord& record) {
   if (stall == record.metrics.end() || !stall->second.value || *stall->second.value <= cell.stall_alarm) return false;
   const auto overhead = record.metrics.find("trace_overhead");
   const bool slowed = overhead != record.metrics.end() && overhead->second.value.value_or(1) > tracer_slows_above;
-  const auto untraced = detail::number(detail::part(record.detail, "timeline"), "stall_of_untraced");
+  const auto untraced = loose::number(loose::part(record.detail, "timeline"), "stall_of_untraced");
   return !slowed || untraced.value_or(*stall->second.value) > cell.stall_alarm;
 }
 

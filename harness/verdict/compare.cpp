@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "contract/plural.hpp"
 #include "verdict/detail/explain.hpp"
 #include "verdict/detail/judge.hpp"
 #include "verdict/detail/matching.hpp"
@@ -71,10 +72,10 @@ void add_identical_note(Comparison& out) {
     rows += timed && row.exact && row.base.n > 1 && row.head.n > 1;
   }
   if (rows > 0) {
-    out.notes.push_back(fmt::format(
-        "{} row{} of measured times {} the same value in every launch: does the worker measure, and is this "
-        "what it wrote?",
-        rows, rows == 1 ? "" : "s", rows == 1 ? "has" : "have"));
+    out.notes.push_back(
+        fmt::format("{} of measured times {} the same value in every launch: does the worker measure, and is this "
+                    "what it wrote?",
+                    plural(rows, "row"), rows == 1 ? "has" : "have"));
   }
 }
 
@@ -93,9 +94,8 @@ void add_notes(const detail::Matching& matching, const std::vector<const MetricI
     uneven += row.base.cv.value_or(1) == 0 || row.head.cv.value_or(1) == 0;
   }
   if (uneven > 0) {
-    out.notes.push_back(
-        fmt::format("peak_memory is the same in every launch on one side only in {} cell{}: unexplained spread", uneven,
-                    uneven == 1 ? "" : "s"));
+    out.notes.push_back(fmt::format(
+        "peak_memory is the same in every launch on one side only in {}: unexplained spread", plural(uneven, "cell")));
   }
   add_session_notes(out);
   add_identical_note(out);

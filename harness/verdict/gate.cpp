@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "contract/plural.hpp"
 #include "verdict/detail/gate_rows.hpp"
 #include "verdict/detail/gate_rules.hpp"
 
@@ -44,9 +45,8 @@ void add_notes(const std::vector<GateRow>& rows, const std::vector<detail::GateW
     return rows[item.row].metric == "peak_memory" && (item.confirm ? *item.confirm : item.screen).uneven;
   });
   if (uneven > 0) {
-    out.notes.push_back(
-        fmt::format("peak_memory is the same in every launch of one arm only in {} cell{}: unexplained spread", uneven,
-                    uneven == 1 ? "" : "s"));
+    out.notes.push_back(fmt::format("peak_memory is the same in every launch of one arm only in {}: unexplained spread",
+                                    plural(uneven, "cell")));
   }
   std::size_t perturbed = 0;
   for (const auto& row : rows) perturbed += row.perturbed;

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <unordered_map>
 
+#include "contract/plural.hpp"
 #include "verdict/detail/matrix_settings.hpp"
 #include "verdict/detail/why_parts.hpp"
 #include "verdict/detail/why_settings.hpp"
@@ -15,15 +15,7 @@
 namespace stepgauge::verdict {
 namespace {
 
-using Index = std::unordered_map<std::string, const CellResults*>;
-
-Index index_of(const ResultSet& results) {
-  Index out;
-  for (const auto& cell : results.cells) out.emplace(cell.cell.id, &cell);
-  return out;
-}
-
-const CellResults* find(const Index& index, const std::string& id) {
+const CellResults* find(const CellIndex& index, const std::string& id) {
   const auto found = index.find(id);
   return found == index.end() ? nullptr : found->second;
 }
@@ -215,14 +207,10 @@ class Explanation {
 
   const WhyEvidence& evidence_;
   const WhyOptions& options_;
-  Index base_, head_;
+  CellIndex base_, head_;
   std::map<std::string, std::vector<WhyLine>> settings_;  ///< id in head -> what differs there alone
   Why out_;
 };
-
-std::string cells_text(std::size_t count) {
-  return fmt::format("{} cell{}", count, count == 1 ? "" : "s");
-}
 
 }  // namespace
 
@@ -239,7 +227,7 @@ std::string WhyPattern::text() const {
   switch (found.kind) {
     case SeparationKind::uniform:
       out = fmt::format("{} in all {} that could be judged{}: no setting of the matrix is the cause", what,
-                        cells_text(found.bad), alike ? ", by about the same" : "");
+                        plural(found.bad, "cell"), alike ? ", by about the same" : "");
       break;
     case SeparationKind::alone:
       out = fmt::format("{} in the only cell that could be judged: nothing to separate it from", what);
@@ -256,7 +244,7 @@ std::string WhyPattern::text() const {
           "from the others",
           what, found.bad, found.bad + found.good, most_separating_terms, found.bad == 1 ? "s" : "");
   }
-  if (found.unjudged > 0) out += fmt::format(" ({} could not be judged)", cells_text(found.unjudged));
+  if (found.unjudged > 0) out += fmt::format(" ({} could not be judged)", plural(found.unjudged, "cell"));
   return out;
 }
 

@@ -4,11 +4,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "contract/clock.hpp"
 #include "worker/rank_environment.hpp"
 #include "worker/rank_program.hpp"
 
 int main(int argc, char** argv) {
-  const auto entered = stepgauge::worker::monotonic_ns();
+  const auto entered = stepgauge::monotonic_ns();
   if (argc > 1 && std::strcmp(argv[1], "--version") == 0) {
     std::printf("stepgauge-worker %s\n", STEPGAUGE_VERSION);
     return 0;

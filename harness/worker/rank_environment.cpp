@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string_view>
 
 extern char** environ;
@@ -76,12 +75,6 @@ std::string RankEnvironment::graphs_path() const {
 
 std::string RankEnvironment::collectives_path() const {
   return beside_record(".collectives.jsonl");
-}
-
-std::int64_t monotonic_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
 Json recorded_variables() {

@@ -34,9 +34,6 @@ struct RankEnvironment {
   std::string beside_record(const char* ending) const;
 };
 
-/// CLOCK_MONOTONIC now, ns.
-std::int64_t monotonic_ns();
-
 /// Variables that can change a result, as this rank sees them: NCCL_*, TORCH_*, CUDA_*, PYTORCH_*, OMP_*, ...
 Json recorded_variables();
 

@@ -6,16 +6,13 @@
 
 #include <algorithm>
 
+#include "contract/clock.hpp"
 #include "contract/settled.hpp"
 
 namespace stepgauge::worker {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// The slowdown of steps that is planned for this rank.
 CellPerturb plan_of_rank(CellPerturb plan, int rank) {

@@ -1,5 +1,5 @@
 #pragma once
-// A folder for the files of one test.
+// A folder for the files of one test or bench.
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace stepgauge::test {
 
-/// Empty at first, below the system's folder for temporary files; gone with everything in it when the test ends.
+/// Empty at first, below the system's folder for temporary files; gone with everything in it at the end of its scope.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -14,6 +14,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <vector>
 
+#include "worker/parallel/finished_work.hpp"
+
 namespace stepgauge::worker {
 
 /// Where the ranks of one group meet.
@@ -80,12 +82,12 @@ class ThreadBackend final : public c10d::Backend {
     meeting_->exchange(getRank(), inputs[0], [&](const auto& all) {
       for (std::size_t i = 0; i < all.size(); ++i) outputs[0][i].copy_(all[i]);
     });
-    return done(outputs[0]);
+    return finished_work(outputs[0]);
   }
   c10::intrusive_ptr<c10d::Work> _allgather_base(at::Tensor& output, at::Tensor& input,
                                                  const c10d::AllgatherOptions&) override {
     meeting_->exchange(getRank(), input, [&](const auto& all) { output.copy_(at::cat(all)); });
-    return done({output});
+    return finished_work({output});
   }
   const std::string getBackendName() const override { return "threads"; }
 
@@ -97,12 +99,7 @@ class ThreadBackend final : public c10d::Backend {
       meeting_->exchange(getRank(), tensor, [&](const auto& all) { result = reduce(all); });
       tensor.copy_(result);
     }
-    return done(tensors);
-  }
-  static c10::intrusive_ptr<c10d::Work> done(const std::vector<at::Tensor>& tensors) {
-    auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
-    future->markCompleted(c10::IValue(tensors));
-    return c10d::Work::create_from_future(future);
+    return finished_work(tensors);
   }
 
   std::shared_ptr<Meeting> meeting_;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "contract/plural.hpp"
 #include "replay/wording.hpp"
 
 namespace stepgauge::replay::detail {

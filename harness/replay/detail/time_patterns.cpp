@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "contract/plural.hpp"
 #include "replay/wording.hpp"
 
 namespace stepgauge::replay::detail {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "contract/loose_json.hpp"
 #include "report/detail/article_sheets.hpp"
 #include "report/detail/cell_groups.hpp"
 #include "report/detail/escape.hpp"
@@ -18,14 +19,8 @@ using Number = std::optional<double>;
 
 constexpr std::size_t kinds_columns = 36;
 
-Number number_at(const Json& value, const char* key) {
-  const auto found = value.is_object() ? value.find(key) : value.end();
-  return value.is_object() && found != value.end() && found->is_number() ? Number(found->get<double>()) : std::nullopt;
-}
-
 std::string text_at(const Json& value, const char* key) {
-  const auto found = value.is_object() ? value.find(key) : value.end();
-  return value.is_object() && found != value.end() && found->is_string() ? printable(found->get<std::string>()) : "";
+  return printable(loose::text(value, key));
 }
 
 /// "aten::conv2d 20, aten::relu 17": the kinds that there are most of, as many as fit; or why there is no census.
@@ -58,7 +53,7 @@ Json entry_of(const CellResults& cell, const std::string& ir) {
 Number nodes_of(const CellResults& cell, const std::vector<const char*>& irs) {
   Number sum;
   for (const auto* ir : irs) {
-    const auto nodes = number_at(entry_of(cell, ir), "nodes");
+    const auto nodes = loose::number(entry_of(cell, ir), "nodes");
     if (!nodes) return std::nullopt;
     sum = sum.value_or(0) + *nodes;
   }
@@ -67,8 +62,8 @@ Number nodes_of(const CellResults& cell, const std::vector<const char*>& irs) {
 
 Number memory_of(const CellResults& cell, const char* ir) {
   const auto entry = entry_of(cell, ir);
-  const auto memory = number_at(entry, "memory_mib");
-  return memory ? memory : number_at(entry, "rss_mib");
+  const auto memory = loose::number(entry, "memory_mib");
+  return memory ? memory : loose::number(entry, "rss_mib");
 }
 
 std::string ratio_text(const Number& a, const Number& b) {
@@ -86,9 +81,9 @@ Sheet census_sheet(const ResultSet& results) {
     if (!census.is_array() || census.empty()) continue;
     auto& rows = out.groups.emplace_back(SheetGroup{printable(cell.cell.id), {}}).rows;
     for (const auto& entry : census) {
-      rows.push_back(
-          {{text_at(entry, "ir"), count_text(number_at(entry, "nodes")), four_digits(number_at(entry, "memory_mib")),
-            four_digits(number_at(entry, "rss_mib")), four_digits(number_at(entry, "seconds")), kinds_text(entry)}});
+      rows.push_back({{text_at(entry, "ir"), count_text(loose::number(entry, "nodes")),
+                       four_digits(loose::number(entry, "memory_mib")), four_digits(loose::number(entry, "rss_mib")),
+                       four_digits(loose::number(entry, "seconds")), kinds_text(entry)}});
       if (const auto method = text_at(entry, "method"); !method.empty())
         methods.insert(text_at(entry, "ir") + ": " + method);
     }

@@ -3,23 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "contract/loose_json.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/mode_sheets.hpp"
 
 namespace stepgauge::report::detail {
-namespace {
-
-const Json& at(const Json& value, const char* key) {
-  static const Json none;
-  if (!value.is_object()) return none;
-  const auto found = value.find(key);
-  return found == value.end() ? none : *found;
-}
-
-}  // namespace
 
 std::string used_setting(const CellResults& cell, const char* name) {
-  const auto& used = at(at(last_part(cell, "settings"), name), "used");
+  const auto& used = loose::part(loose::part(last_part(cell, "settings"), name), "used");
   return used.is_string() ? printable(used.get<std::string>()) : "";
 }
 
@@ -39,15 +30,15 @@ std::string transports_text(const CellResults& cell) {
 
 std::optional<double> communication_number(const CellResults& cell, const std::vector<const char*>& path) {
   const auto* value = &last_part(cell, "communication");
-  for (const auto* key : path) value = &at(*value, key);
+  for (const auto* key : path) value = &loose::part(*value, key);
   return value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
 }
 
 std::optional<double> sweep_gbps(const CellResults& cell, double bytes) {
-  const auto& points = at(last_part(cell, "communication"), "sweep");
+  const auto& points = loose::part(last_part(cell, "communication"), "sweep");
   if (!points.is_array()) return std::nullopt;
   for (const auto& point : points) {
-    const auto &size = at(point, "bytes"), &busbw = at(point, "busbw_gbps");
+    const auto &size = loose::part(point, "bytes"), &busbw = loose::part(point, "busbw_gbps");
     if (size.is_number() && busbw.is_number() && size.get<double>() == bytes) return busbw.get<double>();
   }
   return std::nullopt;
@@ -56,14 +47,14 @@ std::optional<double> sweep_gbps(const CellResults& cell, double bytes) {
 const Json& topology_check(const CellResults& cell) {
   static const Json none;
   for (auto launch = cell.launches.rbegin(); launch != cell.launches.rend(); ++launch) {
-    if (const auto& found = at(launch->detail, "topology_check"); found.is_object()) return found;
+    if (const auto& found = loose::part(launch->detail, "topology_check"); found.is_object()) return found;
   }
   return none;
 }
 
 std::vector<std::string> texts_of(const Json& value, const char* key) {
   std::vector<std::string> out;
-  const auto& items = at(value, key);
+  const auto& items = loose::part(value, key);
   if (!items.is_array()) return out;
   for (const auto& item : items) {
     if (item.is_string()) out.push_back(printable(item.get<std::string>()));

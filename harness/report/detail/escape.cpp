@@ -186,8 +186,4 @@ std::string paragraph(const std::string& text, const Style& style, std::size_t i
   return wrap(text, style.width, indent) + "\n";
 }
 
-std::string plural(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 }  // namespace stepgauge::report::detail

@@ -41,7 +41,4 @@ std::string wrap(const std::string& text, std::size_t width, std::size_t indent)
 /// The same as lines of their own, as wide as the style is.
 std::string paragraph(const std::string& text, const Style& style, std::size_t indent = 2);
 
-/// "1 row", "2 rows".
-std::string plural(std::size_t count, const char* noun);
-
 }  // namespace stepgauge::report::detail

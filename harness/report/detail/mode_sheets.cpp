@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "contract/loose_json.hpp"
 #include "report/detail/cell_groups.hpp"
 #include "report/detail/cell_summary.hpp"
 #include "report/detail/escape.hpp"
@@ -54,20 +55,9 @@ std::string status_of(const CellResults& cell) {
   return printable(summarise(cell).status);
 }
 
-std::string text_at(const Json& value, const char* key) {
-  const auto found = value.is_object() ? value.find(key) : value.end();
-  return value.is_object() && found != value.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 std::int64_t count_at(const Json& value, const char* key, std::int64_t otherwise) {
-  const auto found = value.is_object() ? value.find(key) : value.end();
-  return value.is_object() && found != value.end() && found->is_number_integer() ? found->get<std::int64_t>()
-                                                                                 : otherwise;
-}
-
-Json entries_of(const Json& value, const char* key) {
-  const auto found = value.is_object() ? value.find(key) : value.end();
-  return value.is_object() && found != value.end() && found->is_array() ? *found : Json::array();
+  const auto& found = loose::part(value, key);
+  return found.is_number_integer() ? found.get<std::int64_t>() : otherwise;
 }
 
 SheetRow start_row(const GroupedCell& one, Detail detail) {
@@ -88,15 +78,16 @@ std::vector<std::string> compiler_notes(const CellResults& cell) {
   std::vector<std::string> out;
   const auto& compile = last_part(cell, "compile");
   const auto id = printable(cell.cell.id);
-  for (const auto& entry : entries_of(compile, "graph_breaks")) {
+  for (const auto& entry : loose::list(compile, "graph_breaks")) {
     const auto count = count_at(entry, "count", 1);
     out.push_back(fmt::format("{}: graph break {}{}: {}", id, place_text(entry),
-                              count > 1 ? fmt::format(", {} times", count) : "", printable(text_at(entry, "reason"))));
+                              count > 1 ? fmt::format(", {} times", count) : "",
+                              printable(loose::text(entry, "reason"))));
   }
-  for (const auto& entry : entries_of(compile, "recompiles")) {
+  for (const auto& entry : loose::list(compile, "recompiles")) {
     const bool late = entry.is_object() && entry.value("late", Json()) == true;
     out.push_back(fmt::format("{}: compiled again{} {}: guard {}", id, late ? " behind the warm-up" : "",
-                              place_text(entry), printable(text_at(entry, "guard"))));
+                              place_text(entry), printable(loose::text(entry, "guard"))));
   }
   return out;
 }
@@ -111,7 +102,7 @@ void limit(std::vector<std::string>& notes) {
 std::string marks_of(const Json& part, Detail detail) {
   if (!part.is_object() || part.value("located", Json()) != true) return "-";
   std::vector<std::string> marks;
-  for (const auto& mark : entries_of(part, "by")) {
+  for (const auto& mark : loose::list(part, "by")) {
     if (!mark.is_string()) continue;
     auto text = printable(mark.get<std::string>());
     if (detail == Detail::brief) text = text == "user annotation" ? "annotation" : text.substr(0, text.find(' '));
@@ -147,7 +138,7 @@ const Json& last_part(const CellResults& cell, const char* key) {
 }
 
 std::string place_text(const Json& entry) {
-  const auto function = text_at(entry, "function"), file = text_at(entry, "file");
+  const auto function = loose::text(entry, "function"), file = loose::text(entry, "file");
   if (function.empty() && file.empty()) return "at an unknown place";
   const auto line = count_at(entry, "line", -1);
   auto out = function.empty() ? std::string() : "in " + printable(function);

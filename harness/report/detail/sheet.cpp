@@ -38,8 +38,8 @@ std::string sheet_text(const Sheet& sheet, const Style& style) {
       table.add(std::move(texts), row.color);
     }
   }
-  auto out = "\n" + wrap(sheet.title, style.width, 2) + "\n" + table.text(style);
-  for (const auto& note : sheet.notes) out += wrap(note, style.width, 2) + "\n";
+  auto out = "\n" + paragraph(sheet.title, style) + table.text(style);
+  for (const auto& note : sheet.notes) out += paragraph(note, style);
   return out;
 }
 

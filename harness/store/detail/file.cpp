@@ -9,18 +9,6 @@
 
 namespace stepgauge::store::detail {
 
-File& File::operator=(File&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = std::exchange(other.fd_, -1);
-  }
-  return *this;
-}
-
-void File::reset() noexcept {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-}
-
 void throw_errno(const std::filesystem::path& path, std::string_view what) {
   const int error = errno;
   throw std::system_error(error, std::generic_category(), fmt::format("{}: {}", path.string(), what));

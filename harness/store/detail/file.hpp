@@ -2,25 +2,12 @@
 
 #include <filesystem>
 #include <string_view>
-#include <utility>
+
+#include "machine/unique_fd.hpp"
 
 namespace stepgauge::store::detail {
 
-/// Owner of a file descriptor.
-class File {
- public:
-  File() = default;
-  explicit File(int fd) : fd_(fd) {}
-  File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  File& operator=(File&& other) noexcept;
-  ~File() { reset(); }
-
-  int get() const { return fd_; }
-  void reset() noexcept;
-
- private:
-  int fd_ = -1;
-};
+using File = machine::UniqueFd;
 
 /// Throws std::system_error of errno: "PATH: WHAT: reason".
 [[noreturn]] void throw_errno(const std::filesystem::path& path, std::string_view what);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "contract/lower_case.hpp"
 #include "trace/classify.hpp"
 #include "trace/detail/call_index.hpp"
 
@@ -37,8 +38,7 @@ std::string known_phase(std::string_view name) {
   while (!name.empty() && (name.back() == '#' || name.back() == ' ')) name.remove_suffix(1);
   if (name.starts_with("Optimizer.step#")) return "optimizer";
   if (name == "DistributedDataParallel.forward") return "forward";
-  std::string lower(name);
-  for (auto& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto lower = lower_case(name);
   return lower == "forward" || lower == "backward" || lower == "optimizer" ? lower : "";
 }
 

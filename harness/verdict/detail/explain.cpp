@@ -10,6 +10,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "contract/plural.hpp"
 #include "verdict/detail/matrix_settings.hpp"
 #include "verdict/detail/outcome.hpp"
 #include "verdict/detail/wording.hpp"
@@ -198,8 +199,8 @@ std::vector<std::string> unjudged_notes(const std::vector<Pair>& pairs, const st
   }
   std::vector<std::string> out, parts;
   for (const auto& [name, item] : absent) {
-    parts.push_back(fmt::format("{} ({} cell{}{}{})", name, item.first, item.first == 1 ? "" : "s",
-                                item.second.empty() ? "" : ": ", item.second));
+    parts.push_back(
+        fmt::format("{} ({}{}{})", name, plural(item.first, "cell"), item.second.empty() ? "" : ": ", item.second));
   }
   if (!parts.empty()) out.push_back(fmt::format("no value on either side: {}", fmt::join(parts, ", ")));
   if (!unknown.empty()) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "contract/loose_json.hpp"
+
 namespace stepgauge::verdict::detail {
 namespace {
 
@@ -42,11 +44,6 @@ const Json* part_of(const Json& value, std::initializer_list<const char*> path) 
     out = &*found;
   }
   return out;
-}
-
-std::optional<double> number_of(const Json& value, const char* key) {
-  const auto* found = part_of(value, {key});
-  return found != nullptr && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
 std::optional<Values> means(const std::vector<const LaunchRecord*>& launches, const Reader& read) {
@@ -91,7 +88,7 @@ std::string absent_reason(const Arms& arms, const std::string& metric) {
 double traced_steps(const LaunchRecord& launch) {
   const auto* timeline = part_of(launch.detail, {"timeline"});
   if (timeline == nullptr || timeline->contains("unreliable")) return 0;
-  return number_of(*timeline, "steps").value_or(0);
+  return loose::number(*timeline, "steps").value_or(0);
 }
 
 std::optional<Values> traced_parts(const LaunchRecord& launch,
@@ -102,7 +99,7 @@ std::optional<Values> traced_parts(const LaunchRecord& launch,
   Values out;
   for (const auto& rank : *ranks) {
     for (const auto& [name, key] : keys)
-      out[name] += number_of(rank, key).value_or(0) / steps / static_cast<double>(ranks->size());
+      out[name] += loose::number(rank, key).value_or(0) / steps / static_cast<double>(ranks->size());
   }
   return out;
 }

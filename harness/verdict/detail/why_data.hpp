@@ -28,7 +28,6 @@ Arms arms_of(const CellResults& base, const CellResults& head);
 
 /// `value` of a path of keys ("memory", "phases"); nullptr when it is not there.
 const Json* part_of(const Json& value, std::initializer_list<const char*> path);
-std::optional<double> number_of(const Json& value, const char* key);
 
 /// nullopt: the launch has no such record.
 using Reader = std::function<std::optional<Values>(const LaunchRecord&)>;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "contract/loose_json.hpp"
 #include "verdict/detail/outcome.hpp"
 
 namespace stepgauge::verdict::detail {
@@ -35,7 +36,7 @@ std::optional<Values> waiting(const LaunchRecord& launch) {
   if (collectives == nullptr || !collectives->is_array() || steps <= 0) return std::nullopt;
   double wait = 0;
   for (const auto& one : *collectives)
-    wait += number_of(one, "longest_ms").value_or(0) - number_of(one, "shortest_ms").value_or(0);
+    wait += loose::number(one, "longest_ms").value_or(0) - loose::number(one, "shortest_ms").value_or(0);
   return Values{{"waiting for the last rank", wait / steps}};
 }
 
@@ -47,7 +48,7 @@ std::string last_rank(const std::vector<const LaunchRecord*>& launches) {
     const auto* collectives = part_of(launch->detail, {"timeline", "collectives"});
     if (collectives == nullptr || !collectives->is_array()) continue;
     for (const auto& one : *collectives) {
-      const auto rank = number_of(one, "last_rank");
+      const auto rank = loose::number(one, "last_rank");
       if (!rank) continue;
       ++counts[static_cast<int>(*rank)];
       ++all;
@@ -60,6 +61,11 @@ std::string last_rank(const std::vector<const LaunchRecord*>& launches) {
                      100 * static_cast<double>(most->second) / static_cast<double>(all));
 }
 
+/// A total of the traced pass per step (traced_parts).
+Reader traced(const char* name, const char* key) {
+  return [name, key](const LaunchRecord& launch) { return traced_parts(launch, {{name, key}}); };
+}
+
 /// Of the measured steps: calls and MiB of a step, by kind of collective.
 Reader by_kind(const char* key, double unit) {
   return [key, unit](const LaunchRecord& launch) -> std::optional<Values> {
@@ -67,7 +73,7 @@ Reader by_kind(const char* key, double unit) {
     if (kinds == nullptr || !kinds->is_object()) return std::nullopt;
     Values out;
     for (const auto& [kind, value] : kinds->items()) {
-      if (const auto number = number_of(value, key)) out[fmt::format("{} {}", kind, key)] = *number / unit;
+      if (const auto number = loose::number(value, key)) out[fmt::format("{} {}", kind, key)] = *number / unit;
     }
     return out;
   };
@@ -80,7 +86,7 @@ Reader phases_of_memory(const char* list, const char* key, const char* words) {
     Values out;
     for (const auto& phase : *phases) {
       const auto* name = part_of(phase, {"phase"});
-      const auto number = number_of(phase, key);
+      const auto number = loose::number(phase, key);
       if (name != nullptr && name->is_string() && number) out[words + name->get<std::string>()] = *number;
     }
     return out;
@@ -150,8 +156,8 @@ std::optional<Values> compile_counts(const LaunchRecord& launch) {
     if (found != launch.metrics.end() && found->second.value) out[name] = *found->second.value;
   }
   const auto& compile = *part_of(launch.detail, {"compile"});
-  if (const auto late = number_of(compile, "captures_late")) out["captures behind the warm-up"] = *late;
-  if (const auto nodes = number_of(compile, "graph_nodes")) out["nodes of the graphs"] = *nodes;
+  if (const auto late = loose::number(compile, "captures_late")) out["captures behind the warm-up"] = *late;
+  if (const auto nodes = loose::number(compile, "graph_nodes")) out["nodes of the graphs"] = *nodes;
   return out;
 }
 
@@ -195,30 +201,10 @@ WhyPart collectives_part(const Arms& arms) {
   }
   const auto change = change_of(arms, "step_time");
   append_means(arms, waiting, "ms", change, out.lines);
-  append_means(
-      arms,
-      [](const LaunchRecord& launch) {
-        return traced_parts(launch, {{"time in collectives", "communication_ms"}});
-      },
-      "ms", std::nullopt, out.lines);
-  append_means(
-      arms,
-      [](const LaunchRecord& launch) {
-        return traced_parts(launch, {{"of it hidden behind compute", "overlap_ms"}});
-      },
-      "ms", std::nullopt, out.lines);
-  append_means(
-      arms,
-      [](const LaunchRecord& launch) {
-        return traced_parts(launch, {{"collectives of a step", "collectives"}});
-      },
-      "count", std::nullopt, out.lines);
-  append_means(
-      arms,
-      [](const LaunchRecord& launch) {
-        return traced_parts(launch, {{"payload of a step", "collective_mib"}});
-      },
-      "MiB", std::nullopt, out.lines);
+  append_means(arms, traced("time in collectives", "communication_ms"), "ms", std::nullopt, out.lines);
+  append_means(arms, traced("of it hidden behind compute", "overlap_ms"), "ms", std::nullopt, out.lines);
+  append_means(arms, traced("collectives of a step", "collectives"), "count", std::nullopt, out.lines);
+  append_means(arms, traced("payload of a step", "collective_mib"), "MiB", std::nullopt, out.lines);
   append_means(arms, by_kind("calls", 1), "count", std::nullopt, out.lines);
   append_means(arms, by_kind("bytes", 1024.0 * 1024.0), "MiB", std::nullopt, out.lines);
   const auto base = last_rank(arms.base_ok), head = last_rank(arms.head_ok);

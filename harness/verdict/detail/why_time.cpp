@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "contract/loose_json.hpp"
 #include "verdict/detail/why_parts.hpp"
 
 namespace stepgauge::verdict::detail {
@@ -38,7 +39,7 @@ std::optional<Values> first_steps(const LaunchRecord& launch) {
   if (ranks == nullptr || !ranks->is_array()) return std::nullopt;
   Values out;
   for (std::size_t i = 0; i < ranks->size(); ++i) {
-    if (const auto value = number_of(ranks->at(i), "first_step_s"))
+    if (const auto value = loose::number(ranks->at(i), "first_step_s"))
       out[fmt::format("first step of rank {}", i)] = *value;
   }
   return out.empty() ? std::nullopt : std::optional(out);

@@ -2,16 +2,14 @@
 
 #include <chrono>
 
+#include "contract/clock.hpp"
+
 namespace stepgauge::worker {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr int eager_steps = 12;  ///< DDP's Reducer records events in its first ten; eleven at least, says PyTorch
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 

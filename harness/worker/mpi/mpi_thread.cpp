@@ -6,13 +6,12 @@
 #include <stdexcept>
 
 #include "worker/mpi/mpi_calls.hpp"
+#include "worker/parallel/finished_work.hpp"
 
 namespace stepgauge::worker {
 
 MpiWork::MpiWork(int rank, c10d::OpType type, std::vector<at::Tensor> outputs)
-    : Work(rank, type),
-      outputs_(std::move(outputs)),
-      future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()))) {}
+    : Work(rank, type), outputs_(std::move(outputs)), future_(tensors_future()) {}
 
 void MpiWork::complete() {
   future_->markCompleted(c10::IValue(outputs_));

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
+#include "contract/median.hpp"
+
 namespace stepgauge::worker {
 namespace {
 
 constexpr double mib = 1024.0 * 1024.0;
 constexpr std::size_t warm_rounds = 3, rounds = 15;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double settled_median_ms(DeviceRoom& room, const std::function<void()>& work) {
   room.synchronize();

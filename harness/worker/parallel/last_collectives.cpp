@@ -8,6 +8,7 @@
 #include <map>
 
 #include "contract/json_io.hpp"
+#include "contract/plural.hpp"
 
 namespace stepgauge::worker {
 namespace {
@@ -70,8 +71,7 @@ std::string first_difference(const std::vector<std::vector<LastCollective>>& by_
                    [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   std::vector<std::string> parts;
   for (const auto& [call, ranks] : ways) {
-    parts.push_back(fmt::format("{} of {} bytes on rank{} {}", call.first, call.second, ranks.size() == 1 ? "" : "s",
-                                fmt::join(ranks, ", ")));
+    parts.push_back(fmt::format("{} of {} bytes on {}", call.first, call.second, numbered("rank", ranks)));
   }
   return fmt::format("collective {} differs: {}", differs->first, fmt::join(parts, ", "));
 }

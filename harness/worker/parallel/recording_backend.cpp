@@ -8,6 +8,7 @@
 
 #include "worker/parallel/collective_log.hpp"
 #include "worker/parallel/element_types.hpp"
+#include "worker/parallel/finished_work.hpp"
 
 namespace stepgauge::worker {
 namespace {
@@ -34,20 +35,14 @@ std::uint64_t hash_of_sizes(const std::vector<at::Tensor>& tensors) {
   return tensors.empty() ? 0 : std::max<std::uint64_t>(hash, 1);
 }
 
-CollectiveShape shape_of(const char* kind, const std::vector<at::Tensor>& tensors) {
+CollectiveShape shape_of(const char* kind, const std::vector<at::Tensor>& tensors, std::int64_t bytes) {
   CollectiveShape out;
   out.kind = kind;
   if (!tensors.empty()) out.dtype = type_name(tensors.front().scalar_type());
-  out.bytes = total_bytes(tensors);
+  out.bytes = bytes;
   for (const auto& tensor : tensors) out.count += tensor.numel();
   out.hash = hash_of_sizes(tensors);
   return out;
-}
-
-c10::intrusive_ptr<c10d::Work> done_at_once(const std::vector<at::Tensor>& tensors) {
-  auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
-  future->markCompleted(c10::IValue(tensors));
-  return c10d::Work::create_from_future(future);
 }
 
 }  // namespace
@@ -67,11 +62,11 @@ bool RecordingBackend::strikes(Fault fault) {
 
 template <typename Call>
 c10::intrusive_ptr<c10d::Work> RecordingBackend::logged(const char* kind, const std::vector<at::Tensor>& tensors,
-                                                        Call&& call) {
-  last_.add(kind, total_bytes(tensors));
+                                                        std::int64_t bytes, Call&& call) {
+  last_.add(kind, bytes);
   if (collectives_ == nullptr || collectives_->paused()) return call();
   auto* log = collectives_;
-  const auto sequence = log->enter(shape_of(kind, tensors));
+  const auto sequence = log->enter(shape_of(kind, tensors, bytes));
   auto work = call();
   if (completion_ && work)
     work->getFuture()->addCallback([log, sequence](c10::ivalue::Future& future) {
@@ -83,13 +78,14 @@ c10::intrusive_ptr<c10d::Work> RecordingBackend::logged(const char* kind, const 
 template <typename Call>
 c10::intrusive_ptr<c10d::Work> RecordingBackend::record(TrafficCounter::Kind kind,
                                                         const std::vector<at::Tensor>& tensors, Call&& make) {
-  if (strikes(Fault::skip_collective)) return done_at_once(tensors);
+  if (strikes(Fault::skip_collective)) return finished_work(tensors);
   const auto bytes = total_bytes(tensors);
+  const auto* const name = TrafficCounter::name(kind);
   traffic_.count(kind, bytes);
-  const auto call = [&] { return logged(TrafficCounter::name(kind), tensors, make); };
-  if (log_.capturing()) log_.capture_collective(TrafficCounter::name(kind), bytes, holds_gradients(kind, tensors));
+  const auto call = [&] { return logged(name, tensors, bytes, make); };
+  if (log_.capturing()) log_.capture_collective(name, bytes, holds_gradients(kind, tensors));
   if (log_.capturing() || !log_.recording()) return call();
-  const auto index = log_.begin_collective(TrafficCounter::name(kind), bytes, holds_gradients(kind, tensors));
+  const auto index = log_.begin_collective(name, bytes, holds_gradients(kind, tensors));
   auto work = call();
   log_.end_collective_call(index);
   if (completion_ && work) {

@@ -70,7 +70,8 @@ class RecordingBackend final : public c10d::Backend {
 
   bool strikes(Fault fault);
   template <typename Call>
-  c10::intrusive_ptr<c10d::Work> logged(const char* kind, const std::vector<at::Tensor>& tensors, Call&& call);
+  c10::intrusive_ptr<c10d::Work> logged(const char* kind, const std::vector<at::Tensor>& tensors, std::int64_t bytes,
+                                        Call&& call);
   template <typename Call>
   c10::intrusive_ptr<c10d::Work> record(TrafficCounter::Kind kind, const std::vector<at::Tensor>& tensors, Call&& call);
 

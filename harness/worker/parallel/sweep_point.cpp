@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "contract/median.hpp"
+
 namespace stepgauge::worker {
 
 std::vector<std::int64_t> sweep_sizes(std::int64_t cap) {
@@ -26,10 +28,8 @@ double bus_factor(int ranks) {
 }
 
 SweepTimes sweep_times(std::vector<double> block_us) {
-  std::sort(block_us.begin(), block_us.end());
-  const auto middle = block_us.size() / 2;
-  const auto median = block_us.size() % 2 == 1 ? block_us[middle] : (block_us[middle - 1] + block_us[middle]) / 2;
-  return {median, block_us.front()};
+  const auto least = *std::min_element(block_us.begin(), block_us.end());
+  return {median(std::move(block_us)), least};
 }
 
 Json sweep_point(std::int64_t bytes, int ranks, const SweepTimes& times, std::int64_t iterations) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "contract/clock.hpp"
 #include "worker/rank_environment.hpp"
 
 namespace stepgauge::worker {

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "contract/clock.hpp"
 #include "worker/rank_environment.hpp"
 
 namespace stepgauge::worker {

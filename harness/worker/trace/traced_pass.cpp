@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "contract/clock.hpp"
 #include "worker/rank_environment.hpp"
 #include "worker/trace/write_trace.hpp"
 

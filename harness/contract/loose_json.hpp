@@ -1,11 +1,11 @@
 #pragma once
-// Reading the free parts of a worker's record: what is missing or of another type is unknown, never an error.
+// Reading the free parts of a record: what is missing or of another type is unknown, never an error.
 #include <optional>
 #include <string>
 
 #include "contract/record.hpp"
 
-namespace stepgauge::summary::detail {
+namespace stepgauge::loose {
 
 inline const Json& part(const Json& value, const char* key) {
   static const Json none;
@@ -40,4 +40,4 @@ inline bool flag(const Json& value, const char* key) {
   return found.is_boolean() && found.get<bool>();
 }
 
-}  // namespace stepgauge::summary::detail
+}  // namespace stepgauge::loose
