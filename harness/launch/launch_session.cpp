@@ -59,6 +59,7 @@ LaunchSession::~LaunchSession() {
     group_->abandon();
     group_->tree().end(
         false, [] { return 0.0; }, [] { ::poll(nullptr, 0, 5); });
+    group_->end_elsewhere();
   } catch (const std::exception&) {
   }
 }
@@ -70,6 +71,7 @@ LaunchOutcome LaunchSession::run() {
     start_ranks();
     watch_ranks();
     end_leftovers();
+    group_->end_elsewhere();
   }
   return conclude();
 }

@@ -180,7 +180,7 @@ TEST_F(RunFolderTest, BadFoldersHaveClearErrors) {
   EXPECT_NE(error_of([&] { RunFolder::create("/proc/stepgauge-run", run_info({})); }).find("/proc/stepgauge-run"),
             std::string::npos);
   write(folder_ / "file", "x");
-  EXPECT_THROW(RunFolder::create(folder_ / "file", run_info({})), std::system_error);
+  EXPECT_THROW(RunFolder::create(folder_ / "file", run_info({})), FolderRefused);
   std::filesystem::create_directory(folder_ / "newer");
   auto json = to_json(run_info({}));
   json["version"] = 2;
