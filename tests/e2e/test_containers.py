@@ -1,14 +1,16 @@
 """Workers in containers, with a stand-in for the engine (fake_container_engine.py): what is asked of it, what reaches the program, and
 that nothing is left running however a launch ends."""
 
+import importlib.util
 import json
 import os
 import pathlib
 import signal
 import subprocess
+import sys
 
 import pytest
-from conftest import FAILED, OK, REGRESSION, STUB, USAGE, Workspace, assert_valid, strict_json, wait_for
+from conftest import (FAILED, OK, REGRESSION, SOURCE, STUB, USAGE, WORKER, Workspace, assert_valid, strict_json, wait_for)
 
 ENGINE = pathlib.Path(__file__).with_name("fake_container_engine.py")
 TWO_RANKS = """\
@@ -112,6 +114,18 @@ def test_ranks_in_containers_meet(containers, engine):
     (record,) = containers.work.records("a")
     assert ("STEPGAUGE_STORE_FD" in record["ranks"][0]["environment"]) == (engine == "podman")
     assert {values(call, "--network")[0] for call in containers.calls("run")} == {"host"}
+
+
+@pytest.mark.parametrize("program", ["worker", "peer"])
+def test_real_ranks_open_their_store_at_the_held_port(containers, program):
+    if not (WORKER.exists() if program == "worker" else importlib.util.find_spec("torch")):
+        pytest.skip("no Torch here")
+    containers.install("docker").work.write("two.yaml", TWO_RANKS.replace("silence: 2s", "silence: 2m"))
+    words = [str(WORKER)] if program == "worker" else [sys.executable, str(SOURCE / "scripts/peers/peer.py")]
+    done = containers.work("run", "two.yaml", "--quiet", "--out", "a", "--worker", " ".join(("container:team/worker:1", *words)), timeout=300)
+    record = containers.work.records("a")[-1]  # a busy machine makes a launch unsteady, and then it is made again
+    assert record["status"] in ("ok", "unsteady"), (done, record["reason"])
+    assert [rank["last_phase"] for rank in record["evidence"]["ranks"]] == ["finish", "finish"]
 
 
 def test_an_apptainer_file(containers):
