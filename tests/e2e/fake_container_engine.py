@@ -128,6 +128,12 @@ class Daemon:
             connection, _ = server.accept()
             threading.Thread(target=self.answer, args=(connection,), daemon=True).start()
 
+    def end(self) -> None:
+        """With all that runs, which a test that fails leaves behind."""
+        for process in list(self.running.values()):
+            os.killpg(process.pid, signal.SIGKILL)
+        os._exit(0)
+
     def answer(self, connection: socket.socket) -> None:
         data, descriptors, _, _ = socket.recv_fds(connection, 1 << 20, 2)
         while not data.endswith(b"\n"):
@@ -180,7 +186,9 @@ def exec_file(arguments: list[str]) -> int:
 def main() -> int:
     engine, arguments = pathlib.Path(sys.argv[0]).name, sys.argv[1:]
     if arguments == ["daemon"]:
-        Daemon().serve()
+        daemon = Daemon()
+        signal.signal(signal.SIGTERM, lambda *_: daemon.end())
+        daemon.serve()
     note(engine, arguments)
     if arguments == ["--version"]:
         print(f"{engine} version 9.9 (stand-in)")

@@ -73,8 +73,8 @@ def containers(work, monkeypatch):
     made = Containers(work, monkeypatch)
     yield made
     if made.daemon is not None:
-        made.daemon.kill()
-        made.daemon.wait()
+        made.daemon.terminate()
+        made.daemon.wait(timeout=10)
 
 
 def values(arguments: list[str], flag: str) -> list[str]:
@@ -226,6 +226,8 @@ def test_images_as_arms_of_a_gate(containers):
     assert {"containers.stepgauge.id", "containers.stepgauge.image"} <= {item["field"] for item in value["software_differences"]}
     for name in ("base", "head"):
         containers.work.assert_files_valid(f"g/{name}")
+    why = containers.work("why", "g")
+    assert "containers.stepgauge.image: team/worker:1 -> team/worker:2" in why.out, why
 
 
 def test_a_worker_of_the_suite_in_a_container(containers):
