@@ -8,6 +8,7 @@
 #include "cli/launch_traces.hpp"
 #include "cli/stall_check.hpp"
 #include "cli/suite_options.hpp"
+#include "cli/worker_containers.hpp"
 #include "machine/health.hpp"
 #include "summary/launch_summary.hpp"
 
@@ -73,7 +74,9 @@ launch::LaunchRequest CellLauncher::request_of(const Cell& cell, int launch, con
   launch::LaunchRequest request;
   request.cell = cell;
   request.launch = launch;
-  request.command = folder_.info().workers.at(cell.worker);
+  const auto& info = folder_.info();
+  set_worker(request, cell.worker, info.workers.at(cell.worker), info.environment.value("containers", Json::object()),
+             (folder_.path() / "run.json: containers").string());
   request.folder = path;
   request.interrupt_fd = interrupt_.fd();
   request.devices = devices_of(cell, devices_);

@@ -16,6 +16,7 @@
 #include "store/fingerprint.hpp"
 #include "store/history.hpp"
 #include "store/load.hpp"
+#include "store/output_folder.hpp"
 #include "store/run_folder.hpp"
 #include "verdict/compare.hpp"
 #include "verdict/side_by_side.hpp"
@@ -215,7 +216,7 @@ void table(const BaselineOptions& options) {
     const auto target =
         std::filesystem::path(options.out) /
         fmt::format("{}_{}.md", baseline.results.suite, store::fingerprint_slug(baseline.results.fingerprint));
-    std::filesystem::create_directories(options.out);
+    store::make_output_folder(options.out);
     write_text_file(target, text);
     if (!options.json) fmt::print("wrote {}\n", target.string());
     written.push_back({{"baseline", path.string()}, {"table", target.string()}});

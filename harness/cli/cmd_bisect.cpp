@@ -14,6 +14,7 @@
 #include "config/reader.hpp"
 #include "contract/suggest.hpp"
 #include "report/bisect_table.hpp"
+#include "store/output_folder.hpp"
 #include "store/run_folder.hpp"
 
 namespace stepgauge::cli {
@@ -134,7 +135,7 @@ void open_folder(const BisectCommand& options, verdict::Bisect& bisect) {
   const std::filesystem::path folder(bisect.folder);
   if (std::filesystem::exists(folder / "bisect.json") || std::filesystem::exists(folder / "run.json"))
     throw store::RunConflict(bisect.folder + " holds a search or a run already; --resume goes on with a search");
-  std::filesystem::create_directories(folder);
+  store::make_output_folder(folder);
 }
 
 void search_commits(const BisectCommand& options, const SuiteOptions& suite, BuildCommands commands,

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/suite_options.hpp"
+#include "launch/container.hpp"
 #include "launch/engine.hpp"
 #include "machine/captured_command.hpp"
 #include "machine/link_rate.hpp"
@@ -121,6 +122,13 @@ void check_host(std::vector<Finding>& out, const machine::Machine& machine) {
          good ? fmt::format("--launcher {}: {} ({})", to_string(engine), printable(found.version), found.program)
               : printable(found.problem),
          good ? "" : fmt::format("--launcher {}", to_string(engine))});
+  }
+  try {
+    const auto engine = launch::find_container_engine(machine::all_variables());
+    out.push_back({Finding::Level::good,
+                   fmt::format("containers: {} ({})", printable(engine.version), printable(engine.program)), ""});
+  } catch (const launch::ContainerError& error) {
+    out.push_back({Finding::Level::missing, printable(error.what()), "--worker container:IMAGE"});
   }
 }
 

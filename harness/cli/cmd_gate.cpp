@@ -162,16 +162,17 @@ void gate(const GateOptions& options, Program& program) {
   auto& folder = *opened;
   const auto guess = guess_of(folder, machine, options.baselines);
   GateBudget budget(budget_s, folder, guess);
-  if (!options.quiet) tell_plan(folder, budget, guess);
-  check_budget(folder, budget, folder.attempts() > 0 ? "by the launches made so far" : guess.source());
   const auto policy = folder.setup().policy;
-  if (const auto known = foresee(folder, policy, options.baselines))
-    tell_foresight(*known, folder, budget, options.quiet);
+  const auto known = foresee(folder, policy, options.baselines);
+  expect_new_pairs(known, folder, budget);
+  if (!options.quiet) tell_plan(folder, budget, guess);
+  check_budget(folder, budget, folder.attempts() > 0 ? "by the launches made so far" : guess.source(), options.quiet);
+  if (known) tell_foresight(*known, folder, budget, options.quiet);
   const auto engine = launcher.make();
   const auto session =
       run_gate_session(folder, *engine, budget,
                        {chosen_devices(options.suite, machine), policy, options.suite.suite_path, options.quiet,
-                        [&] { check_budget(folder, budget, "by the first pair of each cell"); }});
+                        [&] { check_budget(folder, budget, "by the first pair of each cell", options.quiet); }});
   const auto verdict = verdict::judge_gate(session.cells, policy);
   const auto context = context_of(folder, session, budget);
   const auto document = to_json(verdict, context);

@@ -12,6 +12,7 @@
 #include "cli/utc.hpp"
 #include "config/config_error.hpp"
 #include "embedded_suites.hpp"
+#include "store/output_folder.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -29,7 +30,7 @@ constexpr double planted_thresholds = 3;  ///< a slowdown so large that no gate 
 std::string built_in_suite(const std::filesystem::path& folder) {
   const auto* name = machine::inspect().gpus.empty() ? "configs/selftest_cpu.yaml" : "configs/selftest_gpu.yaml";
   const auto path = (folder / std::filesystem::path(name).filename()).string();
-  std::filesystem::create_directories(folder);
+  store::make_output_folder(folder);
   write_text_file(path, embedded_suites::embedded_files().at(name));
   return path;
 }
@@ -74,7 +75,7 @@ void selftest(SelftestOptions options, Program& program) {
   setup.planted_percent = options.plant_percent.value_or(percent_to_plant(planted));
   setup.pairs = options.pairs;
   setup.quiet = options.quiet;
-  std::filesystem::create_directories(setup.folder);
+  store::make_output_folder(setup.folder);
   const auto result = run_selftest(setup);
   const auto document = to_json(result);
   write_text_file((setup.folder / "selftest.json").string(), dump_pretty(document));

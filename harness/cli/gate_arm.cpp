@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <stdexcept>
 
 #include "config/variant.hpp"
+#include "contract/container_command.hpp"
 #include "contract/json_io.hpp"
 
 namespace stepgauge::cli {
@@ -30,6 +32,16 @@ std::string worker_at(const Arm& arm, const std::string& form) {
     quoted += c;
   }
   return quoted + '"';
+}
+
+/// The worker of an image, as --worker takes it.
+std::string container_at(const Arm& arm, const std::string& form) {
+  try {
+    container_command(split_command(form, "container:"));
+  } catch (const std::invalid_argument& error) {
+    fail(arm, form, error.what());
+  }
+  return form;
 }
 
 bool starts_assignment(std::string_view text) {
@@ -78,7 +90,7 @@ Arm parse_arm(const std::string& name, const std::vector<std::string>& forms) {
     } else if (const auto assignments = after("env:")) {
       for (auto& setting : variables(arm, form, *assignments)) settings.push_back(std::move(setting));
     } else if (form.starts_with("container:")) {
-      fail(arm, form, "this program does not start containers; give a program that does: worker:CMD");
+      arm.workers.push_back(container_at(arm, form));
     } else if (std::error_code error; std::filesystem::exists(form, error)) {
       arm.workers.push_back(worker_at(arm, form));
     } else {

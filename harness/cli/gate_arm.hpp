@@ -20,10 +20,10 @@ struct Arm {
   std::string text() const;  ///< the forms, for people
 };
 
-/// Each form is one of: "self"; "worker:CMD" or "worker:NAME=CMD"; a path to a program, or to a build folder that holds
-/// bin/stepgauge-worker; "env:NAME=VALUE[,NAME=VALUE...]"; "set:KEY=VALUE" in the words of a suite; "at:GLOB" on cell
-/// ids, where settings and variables of the arm hold for these cells alone. Several add up.
-/// Throws ConfigError for anything else, saying what there is.
+/// Each form is one of: "self"; "worker:CMD" or "worker:NAME=CMD"; "container:IMAGE [PROGRAM ARGS]"; a path to a
+/// program, or to a build folder that holds bin/stepgauge-worker; "env:NAME=VALUE[,NAME=VALUE...]"; "set:KEY=VALUE" in
+/// the words of a suite; "at:GLOB" on cell ids, where settings and variables of the arm hold for these cells alone.
+/// Several add up. Throws ConfigError for anything else, saying what there is.
 Arm parse_arm(const std::string& name, const std::vector<std::string>& forms);
 
 /// The suite as the arm has it, with that many launches a cell. Throws as make_plan.
@@ -31,7 +31,8 @@ Plan arm_plan(const Arm& arm, SuiteOptions suite, int launches, const std::strin
 
 /// The forms of an arm, for help texts.
 inline constexpr const char* arm_forms =
-    "self, worker:CMD, a program, a build folder, env:NAME=VALUE[,..], set:KEY=VALUE, at:GLOB (cells that have the "
+    "self, worker:CMD, container:IMAGE [PROGRAM ARGS], a program, a build folder, env:NAME=VALUE[,..], set:KEY=VALUE, "
+    "at:GLOB (cells that have the "
     "settings); may be given several times";
 
 }  // namespace stepgauge::cli

@@ -17,8 +17,13 @@ const Cell* find_cell(const store::RunFolder& folder, const std::string& id) {
 }
 
 struct Need {
-  double screen_s = 0;   ///< pairs of every cell
-  double dearest_s = 0;  ///< confirmation of the cell that takes longest, at most
+  double screen_s = 0;  ///< pairs of every cell
+  double pairs = 0;     ///< new ones that confirming the dearest cell takes on average
+  double dearest_s = 0;
+  double at_most_s = 0;  ///< the most that confirming a cell may take
+
+  double expected_s() const { return screen_s + dearest_s; }
+  double worst_s() const { return screen_s + at_most_s; }
 };
 
 Need need_of(const GateFolder& folder, const GateBudget& budget) {
@@ -26,9 +31,27 @@ Need need_of(const GateFolder& folder, const GateBudget& budget) {
   Need out;
   for (std::size_t cell = 0; cell < setup.cells.size(); ++cell) {
     out.screen_s += budget.pairs_seconds({cell}, setup.policy.screen_pairs);
-    out.dearest_s = std::max(out.dearest_s, budget.pairs_seconds({cell}, setup.policy.confirm_pairs));
+    out.at_most_s = std::max(out.at_most_s, budget.pairs_seconds({cell}, setup.policy.confirm_pairs));
+    const double pairs = budget.new_pairs().at(cell);
+    if (const double seconds = pairs * budget.pair_seconds(cell); seconds >= out.dearest_s) {
+      out.dearest_s = seconds;
+      out.pairs = pairs;
+    }
   }
   return out;
+}
+
+/// "3 to 30 more pairs, about 8 for a change of the tolerance (typical: ...)"; of a fixed design their number.
+std::string new_pairs_text(const verdict::GatePolicy& policy, const GateBudget& budget, const Need& need) {
+  if (policy.looks.empty()) return fmt::format("{} more pairs", policy.confirm_pairs);
+  return fmt::format("{} to {} more pairs, about {:.0f} for a change of the tolerance ({})", policy.looks.front().pairs,
+                     policy.confirm_pairs, need.pairs, budget.new_pairs_source());
+}
+
+/// "about 4 min", and the most where the design leaves it open.
+std::string confirmed_text(const verdict::GatePolicy& policy, double expected_s, double worst_s) {
+  if (policy.looks.empty()) return duration_text(expected_s);
+  return fmt::format("{}, {} at worst", duration_text(expected_s), duration_text(worst_s));
 }
 
 }  // namespace
@@ -95,29 +118,38 @@ double GateBudget::pairs_seconds(const std::vector<std::size_t>& cells, std::siz
   return out;
 }
 
+void GateBudget::expect_new_pairs(std::vector<double> pairs, std::string source) {
+  new_pairs_ = std::move(pairs);
+  new_pairs_source_ = std::move(source);
+}
+
 void tell_plan(const GateFolder& folder, const GateBudget& budget, const DurationGuess& guess) {
   const auto& setup = folder.setup();
   const auto need = need_of(folder, budget);
-  fmt::print(
-      stderr,
-      "stepgauge: {} cells, {} pairs of each: about {}; confirming a cell takes {}{} pairs more, {} at most ({})\n",
-      setup.cells.size(), setup.policy.screen_pairs, duration_text(need.screen_s),
-      setup.policy.looks.empty() ? "" : fmt::format("{} to ", setup.policy.looks.front().pairs),
-      setup.policy.confirm_pairs, duration_text(need.dearest_s),
-      folder.attempts() > 0 ? "from the launches made so far" : guess.source());
+  fmt::print(stderr, "stepgauge: {} cells, {} pairs of each: about {}; confirming a cell takes {}: about {} ({})\n",
+             setup.cells.size(), setup.policy.screen_pairs, duration_text(need.screen_s),
+             new_pairs_text(setup.policy, budget, need), confirmed_text(setup.policy, need.dearest_s, need.at_most_s),
+             folder.attempts() > 0 ? "from the launches made so far" : guess.source());
 }
 
-void check_budget(const GateFolder& folder, const GateBudget& budget, const std::string& source) {
+void check_budget(const GateFolder& folder, const GateBudget& budget, const std::string& source, bool quiet) {
   const auto need = need_of(folder, budget);
   const auto limit = budget.limit_s();
-  const double all_s = need.screen_s + need.dearest_s;
-  if (!limit || all_s <= *limit) return;
-  fmt::print(
-      stderr,
-      "stepgauge: the budget of {} does not suffice ({}): the screen takes about {}, with one cell confirmed {}{}; "
-      "what is left over will be inconclusive. --budget {:.0f}m would do, or fewer cells (--only)\n",
-      duration_text(*limit), source, duration_text(need.screen_s),
-      folder.setup().policy.looks.empty() ? "" : "at most ", duration_text(all_s), std::ceil(all_s / 60));
+  if (!limit || need.worst_s() <= *limit) return;
+  if (need.expected_s() <= *limit) {
+    if (quiet) return;
+    fmt::print(stderr,
+               "stepgauge: the budget of {} suffices for the screen and one cell confirmed as expected, about {}, not "
+               "at worst, {} ({})\n",
+               duration_text(*limit), duration_text(need.expected_s()), duration_text(need.worst_s()), source);
+    return;
+  }
+  fmt::print(stderr,
+             "stepgauge: the budget of {} does not suffice ({}): the screen takes about {}, with one cell confirmed "
+             "{}; what is left over will be inconclusive. --budget {:.0f}m would do, or fewer cells (--only)\n",
+             duration_text(*limit), source, duration_text(need.screen_s),
+             confirmed_text(folder.setup().policy, need.expected_s(), need.worst_s()),
+             std::ceil(need.expected_s() / 60));
 }
 
 }  // namespace stepgauge::cli

@@ -27,6 +27,11 @@ class GateBudget {
   std::string used_up() const;
   std::optional<double> limit_s() const { return limit_s_; }
 
+  /// New pairs that confirming a change of the threshold takes on average, by cell. `source`: where that is from.
+  void expect_new_pairs(std::vector<double> pairs, std::string source);
+  const std::vector<double>& new_pairs() const { return new_pairs_; }
+  const std::string& new_pairs_source() const { return new_pairs_source_; }
+
   /// Seconds for that many pairs of each cell.
   double pairs_seconds(const std::vector<std::size_t>& cells, std::size_t pairs) const;
 
@@ -40,13 +45,16 @@ class GateBudget {
     bool guessed = false;
   };
   std::vector<Known> known_;
+  std::vector<double> new_pairs_;
+  std::string new_pairs_source_;
 };
 
 /// Says on standard error what is ahead and how long it takes.
 void tell_plan(const GateFolder& folder, const GateBudget& budget, const DurationGuess& guess);
 
-/// Says on standard error when the budget does not suffice for the screen and the confirmation of one cell, and what
-/// would. `source`: where the durations are from.
-void check_budget(const GateFolder& folder, const GateBudget& budget, const std::string& source);
+/// Says on standard error when the budget does not suffice for the screen and what confirming one cell takes on
+/// average, and what would; unless `quiet` also when it suffices for that and not for the most that it may take.
+/// `source`: where the durations are from.
+void check_budget(const GateFolder& folder, const GateBudget& budget, const std::string& source, bool quiet);
 
 }  // namespace stepgauge::cli

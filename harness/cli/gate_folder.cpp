@@ -7,6 +7,7 @@
 #include "cli/new_run_info.hpp"
 #include "cli/run_session.hpp"
 #include "contract/digest.hpp"
+#include "store/output_folder.hpp"
 #include "store/run_info.hpp"
 #include "summary/clock_change.hpp"
 
@@ -140,6 +141,7 @@ GateFolder GateFolder::create(const std::filesystem::path& path, store::RunInfo 
   if (std::filesystem::exists(path / "base") || std::filesystem::exists(path / "head") ||
       std::filesystem::exists(path / "run.json"))
     throw store::RunConflict(path.string() + " holds a gate or a run already; --resume goes on with a gate");
+  store::make_output_folder(path);
   base.gate = to_json(setup, "base");
   head.gate = to_json(setup, "head");
   auto base_run = store::RunFolder::create(path / "base", std::move(base));

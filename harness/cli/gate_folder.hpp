@@ -34,7 +34,7 @@ std::string cells_digest(const std::string& suite_path);
 
 class GateFolder {
  public:
-  /// Makes both run folders. RunConflict when there is a gate already.
+  /// Makes both run folders. RunConflict when there is a gate already, FolderRefused when they cannot be made.
   static GateFolder create(const std::filesystem::path& path, store::RunInfo base, store::RunInfo head,
                            const GateSetup& setup);
   /// Throws ConfigError when the suite changed since, ContractError when there is no gate.

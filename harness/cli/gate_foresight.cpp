@@ -7,6 +7,7 @@
 
 #include "report/text.hpp"
 #include "store/calibration_file.hpp"
+#include "verdict/gate_length.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -15,6 +16,19 @@ struct Expected {
   double seconds = 0;  ///< screen and what is suspected though nothing changed, on average
   double cells = 0;    ///< that are suspected
 };
+
+/// New pairs that the cell's noisiest row takes on average, of those that can be gated, when a change of so many
+/// thresholds is true; nullopt where the calibration knows none.
+std::optional<double> new_pairs_of(const std::string& cell, double thresholds, const verdict::Calibration& calibration,
+                                   const verdict::GatePolicy& policy) {
+  std::optional<double> out;
+  for (const auto& row : calibration.rows) {
+    if (row.cell != cell || !row.blocking || !row.measured || !row.gateable || row.exact) continue;
+    const double theta = row.scale == Scale::ratio ? std::log1p(*row.threshold) : *row.threshold;
+    out = std::max(out.value_or(0), verdict::expected_new_pairs(thresholds * theta, {*row.spread, theta}, 1, policy));
+  }
+  return out;
+}
 
 Expected expected(const verdict::Calibration& calibration, const GateFolder& folder, const GateBudget& budget) {
   const auto& setup = folder.setup();
@@ -26,7 +40,9 @@ Expected expected(const verdict::Calibration& calibration, const GateFolder& fol
                      [&](const verdict::CalibrationCellResult& one) { return one.id == setup.cells[cell].base; });
     if (known == calibration.cells.end() || !setup.cells[cell].unmatched.empty()) continue;
     out.cells += known->false_suspicion;
-    out.seconds += known->false_suspicion * budget.pairs_seconds({cell}, setup.policy.confirm_pairs);
+    const double pairs =
+        new_pairs_of(known->id, 0, calibration, setup.policy).value_or(static_cast<double>(setup.policy.confirm_pairs));
+    out.seconds += known->false_suspicion * pairs * budget.pair_seconds(cell);
   }
   return out;
 }
@@ -49,6 +65,24 @@ std::optional<verdict::Calibration> foresee(const GateFolder& folder, const verd
   const auto known = [](const verdict::CalibrationCellResult& cell) { return cell.measured; };
   if (std::none_of(out.cells.begin(), out.cells.end(), known)) return std::nullopt;
   return out;
+}
+
+void expect_new_pairs(const std::optional<verdict::Calibration>& calibration, const GateFolder& folder,
+                      GateBudget& budget) {
+  const auto& setup = folder.setup();
+  const double typical = verdict::expected_new_pairs(1, {verdict::typical_spread_share, 1}, 1, setup.policy);
+  std::vector<double> pairs;
+  std::size_t known = 0;
+  for (const auto& match : setup.cells) {
+    const auto own = calibration ? new_pairs_of(match.base, 1, *calibration, setup.policy) : std::nullopt;
+    known += own.has_value();
+    pairs.push_back(own.value_or(typical));
+  }
+  const auto guess = fmt::format("typical, where pairs differ by {:.0f} % of it", 100 * verdict::typical_spread_share);
+  budget.expect_new_pairs(std::move(pairs), known == 0 ? guess
+                                            : known == setup.cells.size()
+                                                ? std::string("by the calibration")
+                                                : "by the calibration; where there is none " + guess);
 }
 
 void tell_foresight(const verdict::Calibration& calibration, const GateFolder& folder, const GateBudget& budget,

@@ -14,6 +14,11 @@ namespace stepgauge::cli {
 std::optional<verdict::Calibration> foresee(const GateFolder& folder, const verdict::GatePolicy& policy,
                                             const std::filesystem::path& baselines);
 
+/// Tells the budget how many new pairs a change of the threshold takes to confirm in each cell: by the noisiest row
+/// that can be gated there, where the calibration knows the cell, else of a typical one (verdict/gate_length.hpp).
+void expect_new_pairs(const std::optional<verdict::Calibration>& calibration, const GateFolder& folder,
+                      GateBudget& budget);
+
 /// Says on standard error which rows cannot be gated here, how long the gate takes on average though nothing changed,
 /// and, when that is more than the budget, what would do.
 void tell_foresight(const verdict::Calibration& calibration, const GateFolder& folder, const GateBudget& budget,

@@ -11,6 +11,7 @@
 #include "report/text.hpp"
 #include "store/baseline.hpp"
 #include "store/history.hpp"
+#include "store/output_folder.hpp"
 #include "store/run_folder.hpp"
 #include "trace/reader.hpp"
 
@@ -54,6 +55,8 @@ int run(stepgauge::cli::Program& program, int argc, char** argv) {
   } catch (const stepgauge::config::ConfigError& error) {
     return fail(ExitCode::usage, error.what());
   } catch (const stepgauge::store::RunConflict& error) {
+    return fail(ExitCode::usage, error.what());
+  } catch (const stepgauge::store::FolderRefused& error) {
     return fail(ExitCode::usage, error.what());
   } catch (const stepgauge::store::HistoryConflict& error) {
     return fail(ExitCode::usage, error.what());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/utc.hpp"
+#include "cli/worker_containers.hpp"
 #include "contract/digest.hpp"
 #include "machine/variables.hpp"
 #include "store/fingerprint.hpp"
@@ -22,6 +23,7 @@ store::RunInfo new_run_info(const Plan& plan, const std::string& suite_path, con
   info.created_at = utc_now();
   info.environment = to_json(plan.machine);
   info.environment["variables"] = machine::recorded_variables();
+  if (auto images = worker_images(plan); !images.empty()) info.environment["containers"] = std::move(images);
   bool uses_gpu = false;
   for (const auto& cell : plan.cells) uses_gpu = uses_gpu || cell.device == "cuda";
   info.fingerprint = store::fingerprint(info.environment, uses_gpu);

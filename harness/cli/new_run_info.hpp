@@ -7,7 +7,8 @@
 
 namespace stepgauge::cli {
 
-/// What run.json says of a run of this plan that begins now.
+/// What run.json says of a run of this plan that begins now. Throws ConfigError when the image of a worker in a
+/// container is not here.
 store::RunInfo new_run_info(const Plan& plan, const std::string& suite_path, const Program& program);
 
 /// `suite_hash` of a run of this suite.

@@ -5,7 +5,10 @@
 #include "cli/interrupt.hpp"
 #include "cli/suite_options.hpp"
 #include "cli/utc.hpp"
+#include "cli/worker_containers.hpp"
 #include "config/config_error.hpp"
+#include "contract/container_command.hpp"
+#include "store/output_folder.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -55,9 +58,16 @@ ReplayResult run_plan(const Json& plan, const ReplayRun& options, const std::str
   if (const auto unmet = machine::unmet_requirement(request.cell, machine, request.devices); unmet && !choice.engine)
     out.problem = *unmet;
   if (!out.problem.empty()) return out;
-  request.command = options.worker.empty() ? std::vector<std::string>{built_in_worker(program_name).string()}
-                                           : split_command(options.worker);
-  std::filesystem::create_directories(out.folder);
+  const auto command = options.worker.empty() ? std::vector<std::string>{built_in_worker(program_name).string()}
+                                              : split_command(options.worker);
+  request.command = command;
+  if (is_container(command)) {
+    out.problem = container_problem(request.cell, choice);
+    if (!out.problem.empty()) return out;
+    request.command = container_command(command).program;
+    request.container = find_worker_image(command);
+  }
+  store::make_output_folder(out.folder);
   request.folder = out.folder;
   request.replay_plan = out.folder / "plan.json";
   write_text_file(request.replay_plan.string(), dump_line(plan) + "\n");

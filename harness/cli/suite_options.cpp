@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/worker_containers.hpp"
+#include "contract/container_command.hpp"
 #include "contract/suggest.hpp"
 
 namespace stepgauge::cli {
@@ -24,23 +26,27 @@ std::map<std::string, std::vector<std::string>> worker_commands(const SuiteOptio
     const auto equals = text.find('=');
     const auto space = text.find(' ');
     const auto slash = text.find('/');
-    const bool named = equals != std::string::npos && equals < space && equals < slash;
+    const bool named =
+        equals != std::string::npos && equals < space && equals < slash && !text.starts_with(container_prefix);
     const auto name = named ? text.substr(0, equals) : built_in;
     if (commands.count(name) == 0) {
       throw config::ConfigError(
           "", 0, 0, fmt::format("--worker: the suite has no worker \"{}\"{}", name, suggestion(name, names)));
     }
     commands[name] = split_command(named ? text.substr(equals + 1) : text);
+    if (is_container(commands[name])) container_command(commands[name]);  // refuses what names no image
   }
   return commands;
 }
 
 /// Why the cell is not launched: what no machine can do goes before what this one lacks.
-std::optional<std::string> why_not(const Cell& cell, const machine::Machine& machine, const std::vector<int>& devices,
-                                   const LauncherChoice& launcher) {
+std::optional<std::string> why_not(const Cell& cell, const Plan& plan, const std::vector<int>& devices) {
   if (auto reason = unsupported_reason(cell); !reason.empty()) return reason;
-  if (auto reason = launcher.why_not(cell); !reason.empty()) return reason;
-  return machine::unmet_requirement(cell, machine, devices);
+  if (is_container(plan.commands.at(cell.worker))) {
+    if (auto reason = container_problem(cell, plan.launcher); !reason.empty()) return reason;
+  }
+  if (auto reason = plan.launcher.why_not(cell); !reason.empty()) return reason;
+  return machine::unmet_requirement(cell, plan.machine, devices);
 }
 
 /// Places of the cells that are chosen on the command line.
@@ -120,8 +126,10 @@ void SuiteOptions::add_to(CLI::App& command) {
   command.add_option("--only", selection.only, "run only cells whose id matches one of these globs");
   command.add_option("--skip", selection.skip, "leave out cells whose id matches one of these globs");
   command.add_option("--devices", devices, "CUDA devices to use, e.g. 0,1 (default: all)")->delimiter(',');
-  command.add_option("--worker", workers,
-                     "command of the worker that replaces the built-in one; NAME=CMD replaces one of the suite's");
+  command.add_option(
+      "--worker", workers,
+      "command of the worker that replaces the built-in one, or container:IMAGE [PROGRAM ARGS]; NAME=CMD "
+      "replaces one of the suite's");
   launcher.add_to(command);
   command.add_option("--shard", shard_text,
                      "I/N: the I-th of N parts of the cells, every N-th one; 1/4 to 4/4 make the whole");
@@ -154,7 +162,7 @@ Plan make_plan(const SuiteOptions& options, const std::string& program_name, con
     } else if (plan.shard.count > 1 && number++ % plan.shard.count != plan.shard.index - 1) {
       plan.skipped.push_back(
           {cell.id, cell.hash, Status::skipped, fmt::format("in another shard than {}", plan.shard.text())});
-    } else if (const auto reason = why_not(cell, plan.machine, devices_of(cell, chosen), plan.launcher)) {
+    } else if (const auto reason = why_not(cell, plan, devices_of(cell, chosen))) {
       plan.skipped.push_back({cell.id, cell.hash, Status::unsupported, *reason});
       plan.unsupported[place] = *reason;
     } else {

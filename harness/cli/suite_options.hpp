@@ -19,7 +19,8 @@ struct SuiteOptions {
   std::string suite_path;
   config::Selection selection;
   std::vector<int> devices;          ///< CUDA indices; empty: all that are there
-  std::vector<std::string> workers;  ///< "CMD ARGS" for the built-in worker, or "NAME=CMD ARGS" for a name of the suite
+  std::vector<std::string> workers;  ///< "CMD ARGS" for the built-in worker, or "NAME=CMD ARGS" for a name of the
+                                     ///< suite; CMD may be container:IMAGE, ARGS then its program
   int launches = 0;                  ///< 0: as the suite says
   LauncherOptions launcher;
   std::string shard_text;
@@ -44,7 +45,7 @@ struct Plan {
 /// `variant` changes every cell (config/variant.hpp), or those that a glob of `at` matches; both selections are by the
 /// ids that the cells have without it.
 /// Throws ConfigError for the suite, the selection, a worker name that the suite does not know, or a command that
-/// cannot be split.
+/// cannot be split; std::invalid_argument for a container without an image.
 Plan make_plan(const SuiteOptions& options, const std::string& program_name, const config::NodePtr& variant = nullptr,
                const std::vector<std::string>& at = {});
 

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "config/extends.hpp"
 #include "config/matrix.hpp"
 #include "config/policy.hpp"
 #include "config/reader.hpp"
 #include "config/variant.hpp"
+#include "contract/container_command.hpp"
 
 namespace stepgauge::config {
 namespace {
@@ -20,6 +22,14 @@ const std::vector<std::string>& suite_keys() {
       "measure",     "limits",     "requires",    "tolerance", "trace",   "price_per_gpu_hour",
       "peak_tflops", "stall_alarm"};
   return keys;
+}
+
+void check_container(const std::vector<std::string>& command, Mark mark, const std::string& where) {
+  try {
+    container_command(command);
+  } catch (const std::invalid_argument& error) {
+    fail(mark, fmt::format("{}: {}", where, error.what()));
+  }
 }
 
 std::map<std::string, std::vector<std::string>> read_workers(const Node& root) {
@@ -36,6 +46,7 @@ std::map<std::string, std::vector<std::string>> read_workers(const Node& root) {
     for (const auto& argument : require_list(*item.value, where, hint).items)
       command.push_back(read_text(*argument, where, "an argument as a string"));
     if (command.front().empty()) fail(item.value->mark, fmt::format("{}: the program's name is empty", where));
+    if (is_container(command)) check_container(command, item.value->mark, where);
   }
   return workers;
 }

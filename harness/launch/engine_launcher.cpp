@@ -1,3 +1,5 @@
+#include <stdexcept>
+
 #include "launch/engine_ranks.hpp"
 #include "launch/launch_session.hpp"
 #include "launch/launcher.hpp"
@@ -11,6 +13,7 @@ class EngineLauncher final : public Launcher {
   explicit EngineLauncher(EngineOptions options) : options_(std::move(options)) {}
 
   LaunchOutcome launch(const LaunchRequest& request, const std::function<void(const Progress&)>& on_progress) override {
+    if (request.container) throw std::invalid_argument("a worker in a container is placed by the local launcher alone");
     const SubreaperGuard guard;
     prepare_folder(request);
     LaunchSession session(request, std::make_unique<EngineRanks>(request, options_, new_launch_id()), on_progress);

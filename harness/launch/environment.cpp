@@ -136,7 +136,6 @@ Variables contract_variables(const Cell& cell, const RankPlace& place) {
   const auto ranks = std::to_string(cell.ddp.ranks);
   Variables out{{"STEPGAUGE_CELL", place.cell_path},
                 {"STEPGAUGE_RECORD", place.record_path},
-                {"STEPGAUGE_PROGRESS_FD", std::to_string(place.progress_fd)},
                 {"STEPGAUGE_LAUNCH", std::to_string(place.launch)},
                 {"STEPGAUGE_LAUNCH_ID", place.launch_id},
                 {"STEPGAUGE_SPAWN_NS", std::to_string(place.spawn_ns)},
@@ -148,6 +147,8 @@ Variables contract_variables(const Cell& cell, const RankPlace& place) {
     out.emplace("MASTER_ADDR", place.master_address);
     out["MASTER_PORT"] = std::to_string(place.master_port);
   }
+  if (place.progress_fd >= 0) out["STEPGAUGE_PROGRESS_FD"] = std::to_string(place.progress_fd);
+  if (!place.progress_fifo.empty()) out["STEPGAUGE_PROGRESS_FIFO"] = place.progress_fifo;
   if (!place.trace_path.empty()) out["STEPGAUGE_TRACE"] = place.trace_path;
   if (!place.cache_path.empty()) out["STEPGAUGE_CACHE_DIR"] = place.cache_path;
   if (!place.replay_path.empty()) out["STEPGAUGE_REPLAY"] = place.replay_path;

@@ -23,8 +23,9 @@ struct RankPlace {
   std::string cache_path;           ///< this rank's folder of compile caches; empty: the cell has none
   std::string replay_path;          ///< plan of collectives to be made in place of training; empty: none
   std::string launch_id;            ///< unique in time on this machine, STEPGAUGE_LAUNCH_ID
-  int progress_fd = -1;
-  std::optional<int> store_fd;            ///< rank 0 of several
+  int progress_fd = -1;             ///< -1: none
+  std::string progress_fifo;        ///< named pipe in its place; empty: none
+  std::optional<int> store_fd;      ///< rank 0 of several
   std::optional<double> used_before_mib;  ///< memory in use on this rank's device before the launch
   std::string master_address = "127.0.0.1";
   std::uint16_t master_port = 0;  ///< when there are several ranks

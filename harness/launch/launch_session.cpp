@@ -60,6 +60,7 @@ LaunchSession::~LaunchSession() {
     group_->abandon();
     group_->tree().end(
         false, [] { return 0.0; }, [] { ::poll(nullptr, 0, 5); });
+    group_->end_elsewhere();
   } catch (const std::exception&) {
   }
 }
@@ -71,6 +72,7 @@ LaunchOutcome LaunchSession::run() {
     start_ranks();
     watch_ranks();
     end_leftovers();
+    group_->end_elsewhere();
   }
   return conclude();
 }

@@ -15,6 +15,7 @@
 #include "contract/health.hpp"
 #include "contract/record.hpp"
 #include "contract/status.hpp"
+#include "launch/container.hpp"
 
 namespace stepgauge::launch {
 
@@ -22,9 +23,10 @@ struct LaunchRequest {
   Cell cell;
   int launch = 0;                    ///< index within the cell
   std::vector<std::string> command;  ///< worker and its arguments; the worker is looked up in PATH when it has no "/"
-  std::filesystem::path folder;      ///< made when missing; gets cell.json, rankN.json, rankN.out, rankN.err
-  std::vector<int> devices;          ///< CUDA indices, empty for cpu
-  std::filesystem::path caches{};    ///< folder of the ranks' compile caches; empty: cold_cache_name in `folder`
+  std::optional<ContainerImage> container{};  ///< where the command runs; of the local launcher alone
+  std::filesystem::path folder;               ///< made when missing; gets cell.json, rankN.json, rankN.out, rankN.err
+  std::vector<int> devices;                   ///< CUDA indices, empty for cpu
+  std::filesystem::path caches{};  ///< folder of the ranks' compile caches; empty: cold_cache_name in `folder`
   std::vector<std::optional<double>> used_before_mib{};  ///< memory in use on each device before the launch
   std::filesystem::path replay_plan{};                   ///< collectives to be made in place of training; empty: none
   bool memory_history = false;                           ///< ranks write the allocator's history (memory_history_name)
@@ -46,6 +48,9 @@ std::string trace_file_name(int rank);      ///< the traced pass (docs/trace_fil
 std::string nccl_log_name(int rank);        ///< what NCCL says of itself (NCCL_DEBUG=INFO)
 std::string rank_cache_name(int rank);      ///< its compile caches, in the launch's folder of caches
 std::string memory_history_name(int rank);  ///< the allocator's snapshot, for PyTorch's memory viewer
+
+/// Named pipe of a rank's progress, where it inherits no descriptor; gone after the launch.
+std::string progress_fifo_name(int rank);
 
 /// How one rank went. Times are seconds since the start of the launch.
 struct RankExit {
@@ -98,7 +103,8 @@ class Launcher {
 
   /// Runs one launch to its end; nothing of it runs on return, nor after an exception of `on_progress`.
   /// Throws std::system_error when the folder cannot be written and std::invalid_argument for an empty command,
-  /// no rank, or a device that CUDA_VISIBLE_DEVICES does not show. Everything a worker may do is a status.
+  /// no rank, a device that CUDA_VISIBLE_DEVICES does not show, or a container that the launcher cannot place.
+  /// Everything a worker may do is a status.
   virtual LaunchOutcome launch(const LaunchRequest& request,
                                const std::function<void(const Progress&)>& on_progress) = 0;
 };

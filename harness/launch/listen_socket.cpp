@@ -9,7 +9,9 @@
 
 namespace stepgauge::launch {
 
-ListenSocket ListenSocket::open(const std::string& host) {
+namespace {
+
+ListenSocket bound(const std::string& host, bool listens) {
   const auto check = [&](int result) {
     if (result < 0) throw std::system_error(errno, std::generic_category(), "cannot listen on " + host);
   };
@@ -22,11 +24,23 @@ ListenSocket ListenSocket::open(const std::string& host) {
     throw std::system_error(EINVAL, std::generic_category(), "cannot listen on " + host);
   }
   socklen_t size = sizeof address;
+  const int reuse = 1;
+  if (!listens) check(::setsockopt(out.fd.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse));
   check(::bind(out.fd.get(), reinterpret_cast<sockaddr*>(&address), size));
-  check(::listen(out.fd.get(), SOMAXCONN));
+  if (listens) check(::listen(out.fd.get(), SOMAXCONN));
   check(::getsockname(out.fd.get(), reinterpret_cast<sockaddr*>(&address), &size));
   out.port = ntohs(address.sin_port);
   return out;
+}
+
+}  // namespace
+
+ListenSocket ListenSocket::open(const std::string& host) {
+  return bound(host, true);
+}
+
+ListenSocket ListenSocket::reserve(const std::string& host) {
+  return bound(host, false);
 }
 
 }  // namespace stepgauge::launch

@@ -14,6 +14,10 @@ struct ListenSocket {
 
   /// `address`: IPv4, dotted. Throws std::system_error naming it.
   static ListenSocket open(const std::string& address = "127.0.0.1");
+
+  /// One that only holds the port, for a program that cannot inherit the socket: that program may bind and listen there
+  /// itself, with SO_REUSEADDR as servers do, while this one lives; nobody is given the port by chance meanwhile.
+  static ListenSocket reserve(const std::string& address = "127.0.0.1");
 };
 
 }  // namespace stepgauge::launch

@@ -31,6 +31,10 @@ std::string memory_history_name(int rank) {
   return fmt::format("rank{}.memory.pickle", rank);
 }
 
+std::string progress_fifo_name(int rank) {
+  return rank_name(rank) + ".progress";
+}
+
 namespace {
 
 class LocalLauncher final : public Launcher {
@@ -38,7 +42,7 @@ class LocalLauncher final : public Launcher {
   LaunchOutcome launch(const LaunchRequest& request, const std::function<void(const Progress&)>& on_progress) override {
     const SubreaperGuard guard;
     prepare_folder(request);
-    LaunchSession session(request, std::make_unique<LocalRanks>(request, whole_launch(request.cell, new_launch_id())),
+    LaunchSession session(request, std::make_unique<LocalRanks>(request, whole_launch(request, new_launch_id())),
                           on_progress);
     return session.run();
   }

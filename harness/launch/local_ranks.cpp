@@ -19,17 +19,20 @@ namespace stepgauge::launch {
 namespace {
 
 constexpr double poll_without_pidfd_s = 0.005;
+constexpr double monitor_ends_s = 5;
 constexpr std::size_t read_at_once = 1u << 20;  // a pipe cannot keep the others, or the clocks, waiting for longer
 
 }  // namespace
 
-LocalPlacement whole_launch(const Cell& cell, std::string launch_id) {
+LocalPlacement whole_launch(const LaunchRequest& request, std::string launch_id) {
   LocalPlacement out;
-  out.count = out.local_world_size = cell.ddp.ranks;
-  if (cell.ddp.ranks > 1) {
-    auto listening = ListenSocket::open(out.master_address);
-    out.master_port = listening.port;
-    out.store = std::move(listening.fd);
+  out.count = out.local_world_size = request.cell.ddp.ranks;
+  if (request.cell.ddp.ranks > 1) {
+    out.store_is_held = request.container && !request.container->passes_descriptors();
+    auto socket =
+        out.store_is_held ? ListenSocket::reserve(out.master_address) : ListenSocket::open(out.master_address);
+    out.master_port = socket.port;
+    out.store = std::move(socket.fd);
   }
   out.shell = machine::all_variables();
   out.launch_id = std::move(launch_id);
@@ -47,15 +50,17 @@ LocalRanks::LocalRanks(const LaunchRequest& request, LocalPlacement placement)
     std::filesystem::remove_all(folder_ / rank_record_name(rank));
     ranks_.emplace_back(rank_name(rank), folder_);
   }
+  if (request.container) containers_.emplace(request);
 }
 
 std::string LocalRanks::start(double) {
   if (auto reason = interface_problem(request_.cell.ddp.interface); !reason.empty()) return reason;
   try {
     for (std::size_t i = 0; i < ranks_.size(); ++i) start_rank(i);
-    placement_.store.reset();  // when rank 0 is gone, nobody listens
+    if (!placement_.store_is_held) placement_.store.reset();  // when rank 0 is gone, nobody listens
   } catch (const std::system_error& error) {
-    return fmt::format("cannot start {}: {}", request_.command.front(), std::strerror(error.code().value()));
+    const auto& program = containers_ ? containers_->image().program : request_.command.front();
+    return fmt::format("cannot start {}: {}", program, std::strerror(error.code().value()));
   }
   return {};
 }
@@ -74,12 +79,16 @@ RankPlace LocalRanks::place_of(int index) const {
   place.cache_path = cache_folder(place.rank);
   if (!request_.replay_plan.empty()) place.replay_path = std::filesystem::absolute(request_.replay_plan).string();
   place.launch_id = placement_.launch_id;
-  place.progress_fd = SpawnPlan::progress_fd;
+  if (passes_descriptors()) {
+    place.progress_fd = SpawnPlan::progress_fd;
+    if (placement_.store && place.rank == 0) place.store_fd = SpawnPlan::store_fd;
+  } else {
+    place.progress_fifo = (folder_ / progress_fifo_name(place.rank)).string();
+  }
   place.master_address = placement_.master_address;
   place.master_port = placement_.master_port;
   place.devices = request_.devices;
   place.usable_cores = machine::usable_cores();
-  if (placement_.store && place.rank == 0) place.store_fd = SpawnPlan::store_fd;
   if (static_cast<std::size_t>(place.local_rank) < request_.used_before_mib.size()) {
     place.used_before_mib = request_.used_before_mib[static_cast<std::size_t>(place.local_rank)];
   }
@@ -94,14 +103,21 @@ void LocalRanks::start_rank(std::size_t index) {
   for (const auto& [name, value] : placement_.engine) environment.variables.emplace(name, value);
 
   SpawnPlan plan;
-  plan.program = find_worker(request_.command.front(), environment.variables);
-  plan.arguments = request_.command;
-  for (const auto& [name, value] : environment.variables) plan.environment.push_back(name + "=" + value);
+  if (containers_) {
+    containers_->fill(plan, place, placement_.shell, environment.variables);
+    if (!place.progress_fifo.empty()) rank.use_fifo(place.progress_fifo);
+  } else {
+    plan.program = find_worker(request_.command.front(), environment.variables);
+    plan.arguments = request_.command;
+    for (const auto& [name, value] : environment.variables) plan.environment.push_back(name + "=" + value);
+  }
   if (place.store_fd) plan.store = placement_.store.get();
   rank.connect(plan);
   conflicts_ = std::move(environment.conflicts);
   rank.start(plan);
-  if (request_.on_rank_started) request_.on_rank_started(place.rank, rank.process().pid());
+  if (containers_) containers_->started(place.rank);
+  const bool is_the_worker = !containers_ || !containers_->image().outlives_client();
+  if (request_.on_rank_started && is_the_worker) request_.on_rank_started(place.rank, rank.process().pid());
 }
 
 std::string LocalRanks::cache_folder(int rank) const {
@@ -144,6 +160,8 @@ RankNews LocalRanks::take_news(double now_s) {
     if (!was_running || !rank.try_reap(now_s)) continue;
     rank.read_pipes(now_s, read_at_once);  // what it said last
     news.ended.push_back(i);
+    if (const auto code = rank.process().exit_code(); containers_ && code && !rank.killed_by_harness())
+      containers_->ended(placement_.first_rank + static_cast<int>(i), *code);
   }
   return news;
 }
@@ -171,17 +189,34 @@ void LocalRanks::abandon() noexcept {
   ranks_.clear();
 }
 
+void LocalRanks::end_elsewhere() noexcept {
+  if (containers_) containers_->end_all();
+}
+
+/// Podman's monitor of a container ends a little after it.
+double LocalRanks::settle_s(bool signalled) const {
+  const bool monitored = containers_ && containers_->image().engine == ContainerEngine::podman;
+  return monitored ? monitor_ends_s : RankGroup::settle_s(signalled);
+}
+
 std::vector<RankExit> LocalRanks::finish() {
   std::vector<RankExit> out;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     out.push_back(ranks_[i].finish());
     out.back().rank = placement_.first_rank + static_cast<int>(i);
+    if (containers_) containers_->tell_signal(out.back());
   }
   return out;
 }
 
-void LocalRanks::explain(LaunchFacts&, Surroundings& surroundings) {
+void LocalRanks::explain(LaunchFacts& facts, Surroundings& surroundings) {
   surroundings.conflicts = conflicts_;
+  if (containers_) {
+    facts.container = to_json(containers_->image());
+    if (auto reason = containers_->failure(facts.ranks); !reason.empty() && !facts.group)
+      facts.group = Judgement{Status::crashed, std::move(reason)};
+    surroundings.notes.insert(surroundings.notes.end(), containers_->notes().begin(), containers_->notes().end());
+  }
   for (const auto& rank : ranks_) {
     for (auto& error : rank.log_errors()) surroundings.notes.push_back(std::move(error));
   }

@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "launch/listen_socket.hpp"
 #include "launch/process_watch.hpp"
+#include "launch/rank_containers.hpp"
 #include "launch/rank_group.hpp"
 
 namespace stepgauge::launch {
@@ -16,13 +18,14 @@ struct LocalPlacement {
   std::string master_address = "127.0.0.1";
   std::uint16_t master_port = 0;  ///< 0: one rank
   UniqueFd store;                 ///< the listening socket, where rank 0 is among them
+  bool store_is_held = false;     ///< it only holds the port for rank 0, which cannot inherit it
   Variables shell;                ///< what the ranks' environment is made from
   Variables engine;               ///< passed as they are: what MPI_Init needs
   std::string launch_id;
 };
 
 /// Every rank of the cell on this host, with a socket of its own. Throws std::system_error.
-LocalPlacement whole_launch(const Cell& cell, std::string launch_id);
+LocalPlacement whole_launch(const LaunchRequest& request, std::string launch_id);
 
 /// Ranks as children of this process.
 class LocalRanks final : public RankGroup {
@@ -39,12 +42,15 @@ class LocalRanks final : public RankGroup {
   void terminate() override;
   void kill(double now_s) override;
   void abandon() noexcept override;
+  void end_elsewhere() noexcept override;
+  double settle_s(bool signalled) const override;
   std::vector<RankExit> finish() override;
   void explain(LaunchFacts& facts, Surroundings& surroundings) override;
 
  private:
   void start_rank(std::size_t index);
   RankPlace place_of(int index) const;
+  bool passes_descriptors() const { return !containers_ || containers_->image().passes_descriptors(); }
   /// Made when missing; empty when the cell has no compile caches.
   std::string cache_folder(int rank) const;
 
@@ -52,6 +58,7 @@ class LocalRanks final : public RankGroup {
   LocalPlacement placement_;
   std::filesystem::path folder_;
   std::vector<ProcessWatch> ranks_;
+  std::optional<RankContainers> containers_;
   std::vector<EnvironmentConflict> conflicts_;
 };
 

@@ -229,6 +229,7 @@ Json evidence_json(const LaunchFacts& facts, const Surroundings& surroundings, S
   auto notes = left_behind_notes(surroundings.left_behind);
   notes.insert(notes.end(), surroundings.notes.begin(), surroundings.notes.end());
   for (const auto& rank : facts.ranks) out["ranks"].push_back(rank_json(rank, status != Status::ok));
+  if (!facts.container.is_null()) out["container"] = facts.container;
   if (!facts.engine.is_null()) out["engine"] = facts.engine;
   if (facts.hang) {
     out["hang"] = {{"limit", facts.hang->limit},

@@ -53,6 +53,7 @@ struct LaunchFacts {
   std::string start_error;         ///< "cannot start WORKER: ..."
   std::optional<Judgement> group;  ///< what the launch as a whole died of: a host vanished, the job was cancelled
   Json engine;                     ///< of the engine that started the ranks; null without one
+  Json container{};                ///< where the ranks ran; null: on this host itself
 };
 
 /// `ok` when every rank exited with 0 and left a valid record that says ok. Otherwise the status of the first rank that

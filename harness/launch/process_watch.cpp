@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -85,6 +86,18 @@ ProcessWatch::ProcessWatch(const std::string& name, const std::filesystem::path&
   progress_write_ = std::move(pipe.write_end);
 }
 
+void ProcessWatch::use_fifo(const std::filesystem::path& path) {
+  std::filesystem::remove(path);
+  if (::mkfifo(path.c_str(), 0600) != 0)
+    throw std::system_error(errno, std::generic_category(), path.string() + ": cannot make the named pipe");
+  fifo_ = path;
+  // For writing as well: with no writer yet, or no longer, the pipe would look closed.
+  progress_read_ = UniqueFd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  progress_write_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!progress_read_ || !progress_write_)
+    throw std::system_error(errno, std::generic_category(), path.string() + ": cannot open the named pipe");
+}
+
 void ProcessWatch::connect(SpawnPlan& plan) const {
   plan.out = out_.write_end.get();
   plan.err = err_.write_end.get();
@@ -144,6 +157,8 @@ bool ProcessWatch::try_reap(double now_s) {
 RankExit ProcessWatch::finish() {
   out_.sink->finish();
   err_.sink->finish();
+  std::error_code ignored;
+  if (!fifo_.empty()) std::filesystem::remove(fifo_, ignored);
   RankExit out;
   out.last_phase = progress_.phase();
   out.last_step = progress_.step();

@@ -39,6 +39,9 @@ class ProcessWatch {
   /// Opens the logs NAME.out and NAME.err and the pipes. Throws std::system_error.
   ProcessWatch(const std::string& name, const std::filesystem::path& folder);
 
+  /// Takes progress from a named pipe, made anew at `path`, in place of the descriptor; finish() removes it. Before
+  /// connect(). Throws std::system_error.
+  void use_fifo(const std::filesystem::path& path);
   /// Fills in the pipes; started by start().
   void connect(SpawnPlan& plan) const;
   /// Starts the process and closes the write ends here; throws std::system_error when it cannot be started.
@@ -60,6 +63,7 @@ class ProcessWatch {
   double last_sign_s() const { return last_sign_s_; }
   const LogSink& error_log() const { return *err_.sink; }
   void mark_killed_by_harness() { killed_by_harness_ = true; }
+  bool killed_by_harness() const { return killed_by_harness_; }
 
   /// Writes the logs out and tells how it went, without the number of the rank and its record.
   RankExit finish();
@@ -75,6 +79,7 @@ class ProcessWatch {
 
   Stream out_, err_;
   UniqueFd progress_read_, progress_write_;
+  std::filesystem::path fifo_;
   ProgressParser progress_;
   std::optional<RankProcess> process_;
   double last_sign_s_ = 0;

@@ -25,4 +25,6 @@ double RankGroup::settle_s(bool signalled) const {
   return signalled ? signal_takes_s : 0;  // what obeys was not left behind
 }
 
+void RankGroup::end_elsewhere() noexcept {}
+
 }  // namespace stepgauge::launch

@@ -50,6 +50,8 @@ class RankGroup {
   virtual void kill(double now_s) = 0;
   /// Kills without waiting: an exception is on its way. Never throws.
   virtual void abandon() noexcept = 0;
+  /// Ends what of the launch is not below this process, once nothing of it is: containers. Waits until it is gone.
+  virtual void end_elsewhere() noexcept;
 
   /// How each rank went, without records; call once, at the end.
   virtual std::vector<RankExit> finish() = 0;

@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -54,13 +57,25 @@ class Actions {
   posix_spawn_file_actions_t actions_;
 };
 
+using Clock = std::chrono::steady_clock;
+
+/// Milliseconds up to the deadline as poll takes them: -1 without one.
+int left_ms(const std::optional<Clock::time_point>& deadline) {
+  if (!deadline) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
+  return static_cast<int>(std::max<std::int64_t>(0, left));
+}
+
 /// Reads both until both are at their end; a stream that grows past `max_bytes` is closed, which ends its writer by
-/// SIGPIPE.
-void drain(PipeEnd& out_end, std::string& out, PipeEnd& error_end, std::string& error, std::size_t max_bytes) {
+/// SIGPIPE. False when the deadline came first.
+bool drain(PipeEnd& out_end, std::string& out, PipeEnd& error_end, std::string& error, std::size_t max_bytes,
+           const std::optional<Clock::time_point>& deadline) {
   std::array<char, 65536> buffer;
   while (out_end.get() >= 0 || error_end.get() >= 0) {
     std::array<pollfd, 2> wanted{{{out_end.get(), POLLIN, 0}, {error_end.get(), POLLIN, 0}}};
-    if (::poll(wanted.data(), wanted.size(), -1) < 0) continue;
+    const int ready = ::poll(wanted.data(), wanted.size(), left_ms(deadline));
+    if (deadline && Clock::now() >= *deadline) return false;
+    if (ready < 0) continue;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (wanted[i].revents == 0) continue;
       auto& end = i == 0 ? out_end : error_end;
@@ -71,6 +86,7 @@ void drain(PipeEnd& out_end, std::string& out, PipeEnd& error_end, std::string& 
       if (count <= 0 || text.size() > max_bytes) end.reset();
     }
   }
+  return true;
 }
 
 }  // namespace
@@ -83,7 +99,8 @@ std::string CapturedCommand::problem() const {
   return text.empty() ? "exited with " + std::to_string(exit_code) : text;
 }
 
-CapturedCommand run_captured(const std::vector<std::string>& argv, std::size_t max_bytes) {
+CapturedCommand run_captured(const std::vector<std::string>& argv, std::size_t max_bytes,
+                             std::optional<std::chrono::milliseconds> limit) {
   CapturedCommand result;
   auto words = argv;
   std::vector<char*> pointers;
@@ -102,7 +119,12 @@ CapturedCommand run_captured(const std::vector<std::string>& argv, std::size_t m
   }
   out_pipe.write.reset();
   error_pipe.write.reset();
-  drain(out_pipe.read, result.out, error_pipe.read, result.error, max_bytes);
+  const auto deadline = limit ? std::optional(Clock::now() + *limit) : std::nullopt;
+  if (!drain(out_pipe.read, result.out, error_pipe.read, result.error, max_bytes, deadline)) {
+    ::kill(pid, SIGKILL);
+    result.error +=
+        "\nno end after " + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(*limit).count()) + " s";
+  }
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }

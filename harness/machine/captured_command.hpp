@@ -1,4 +1,7 @@
 #pragma once
+#include <chrono>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +17,8 @@ struct CapturedCommand {
 };
 
 /// Runs argv (looked up in PATH; no shell) with empty standard input and waits for it; each stream is kept up to
-/// `max_bytes`.
-CapturedCommand run_captured(const std::vector<std::string>& argv, std::size_t max_bytes = std::size_t{256} << 20);
+/// `max_bytes`. What has not ended after `limit` is killed; nullopt: however long it takes.
+CapturedCommand run_captured(const std::vector<std::string>& argv, std::size_t max_bytes = std::size_t{256} << 20,
+                             std::optional<std::chrono::milliseconds> limit = std::nullopt);
 
 }  // namespace stepgauge::machine

@@ -27,6 +27,19 @@ void require_same(const RunFolder& first, const RunFolder& other) {
   }
 }
 
+/// Shards of one run start the same image under one name.
+void add_images(RunInfo& into, const RunFolder& from) {
+  const auto images = from.info().environment.find("containers");
+  if (images == from.info().environment.end() || !images->is_object()) return;
+  auto& known = into.environment["containers"];
+  for (const auto& [worker, image] : images->items()) {
+    if (known.is_object() && known.contains(worker) && known.at(worker) != image)
+      throw RunConflict(fmt::format("{}: worker \"{}\" is another image, or of another container engine, than in {}",
+                                    from.path().string(), worker, into.merged.front()));
+    known[worker] = image;
+  }
+}
+
 void add_cells(RunInfo& into, const RunInfo& from) {
   for (const auto& cell : from.cells) {
     const bool known =
@@ -58,6 +71,7 @@ RunInfo merged_info(const std::vector<RunFolder>& runs) {
     add_cells(info, run.info());
     info.created_at = std::min(info.created_at, run.info().created_at);
     info.merged.push_back(run.path().string());
+    add_images(info, run);
   }
   for (const auto& run : runs) add_skipped(info, run.info());
   return info;

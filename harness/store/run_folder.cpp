@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "store/detail/name.hpp"
+#include "store/output_folder.hpp"
 
 namespace stepgauge::store {
 namespace {
@@ -55,7 +56,7 @@ RunFolder::RunFolder(std::filesystem::path path, RunInfo info) : path_(std::move
 }
 
 RunFolder RunFolder::create(const std::filesystem::path& path, RunInfo info) {
-  detail::make_folders(path);
+  make_output_folder(path);
   auto lock = lock_folder(path);
   if (std::filesystem::exists(path / info_file) || std::filesystem::exists(path / journal_file)) {
     throw RunConflict(fmt::format("{} holds a run already; --resume continues it", path.string()));

@@ -24,7 +24,8 @@ class RunConflict : public std::runtime_error {
 class RunFolder {
  public:
   /// Makes the folder with run.json and an empty journal, and locks it. RunConflict when it holds a run already or
-  /// another process has it; std::system_error naming the path when it cannot be written.
+  /// another process has it, FolderRefused when it cannot be made; std::system_error naming the path when a file in it
+  /// cannot be written.
   static RunFolder create(const std::filesystem::path& path, RunInfo info);
 
   /// Locks a run and goes on with it. A torn last line of the journal (a crash while it was written) is cut off, kept

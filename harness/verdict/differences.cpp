@@ -80,6 +80,19 @@ std::string joined(const std::set<std::string>& values) {
   return out;
 }
 
+/// By what two images of one name are told apart.
+Json image_identities(const Json& environment) {
+  Json out = Json::object();
+  const auto images = environment.is_object() ? environment.find("containers") : environment.end();
+  if (!environment.is_object() || images == environment.end() || !images->is_object()) return out;
+  for (const auto& [worker, image] : images->items()) {
+    for (const char* key : {"image", "id", "digest"}) {
+      if (image.is_object() && image.contains(key)) out[worker][key] = image.at(key);
+    }
+  }
+  return out;
+}
+
 /// Driver, kernel and the like of the machine; what varies by the hour (clocks, load, addresses) is left out.
 Json stable_software(const Json& environment) {
   const bool nested = environment.is_object() && environment.contains("machine");
@@ -88,6 +101,7 @@ Json stable_software(const Json& environment) {
   for (const char* key : {"driver_version", "cuda_driver_version", "kernel", "os"}) {
     if (machine.is_object() && machine.contains(key)) out[key] = machine.at(key);
   }
+  if (auto images = image_identities(environment); !images.empty()) out["containers"] = std::move(images);
   return out;
 }
 

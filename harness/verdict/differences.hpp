@@ -19,9 +19,10 @@ struct FieldDifference {
 /// Leaves that differ, by name of the field.
 std::vector<FieldDifference> differences(const Json& base, const Json& head);
 
-/// Torch, CUDA, NCCL (as the ranks loaded them), every variable the ranks saw, and kernel and driver of the run's
-/// environment. A field that had several values within a cell shows all of them; variables that the launcher points
-/// into each launch's folder are left out. Launch detail "ranks"[i] has "software" and "environment" objects.
+/// Torch, CUDA, NCCL (as the ranks loaded them), every variable the ranks saw, and kernel, driver and images of workers
+/// in containers of the run's environment. A field that had several values within a cell shows all of them; variables
+/// that the launcher points into each launch's folder are left out. Launch detail "ranks"[i] has "software" and
+/// "environment" objects.
 std::vector<FieldDifference> software_differences(
     const ResultSet& base, const ResultSet& head,
     const std::vector<std::pair<const CellResults*, const CellResults*>>& matched);

@@ -1,5 +1,6 @@
 #include "worker/progress.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,10 +9,19 @@
 
 namespace stepgauge::worker {
 
-Progress::Progress() {
-  const char* text = std::getenv("STEPGAUGE_PROGRESS_FD");
-  if (text == nullptr) return;
-  fd_ = std::atoi(text);
+namespace {
+
+/// The pipe that was inherited, else the named one that the launcher reads; -1 without either.
+int open_channel() {
+  if (const char* number = std::getenv("STEPGAUGE_PROGRESS_FD")) return std::atoi(number);
+  const char* path = std::getenv("STEPGAUGE_PROGRESS_FIFO");
+  return path == nullptr ? -1 : ::open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+}  // namespace
+
+Progress::Progress() : fd_(open_channel()) {
+  if (fd_ < 0) return;
   reporter_ = std::jthread([this](const std::stop_token& stop) { report_steps(stop); });
 }
 

@@ -12,7 +12,7 @@ namespace stepgauge::worker {
 
 class Progress {
  public:
-  /// Takes the pipe from STEPGAUGE_PROGRESS_FD.
+  /// Takes the pipe from STEPGAUGE_PROGRESS_FD, or opens the one that STEPGAUGE_PROGRESS_FIFO names.
   Progress();
 
   void phase(std::string_view name);

@@ -77,8 +77,11 @@ class Progress:
     SECONDS_BETWEEN_STEPS = 0.2
 
     def __init__(self) -> None:
-        text = os.environ.get("STEPGAUGE_PROGRESS_FD")
+        text, fifo = os.environ.get("STEPGAUGE_PROGRESS_FD"), os.environ.get("STEPGAUGE_PROGRESS_FIFO")
         self._fd = whole_number("STEPGAUGE_PROGRESS_FD", text) if text else None
+        if self._fd is None and fifo:
+            with contextlib.suppress(OSError):
+                self._fd = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._last_step = 0.0
         self.current = "spawn"
         self.step_index = -1

@@ -117,3 +117,23 @@ def test_the_command_line(work, arguments, words):
     assert done.code != OK and done.out == "" and all(word in done.err for word in words), done
     if arguments != ("report", "nowhere"):
         assert done.code == USAGE, done
+
+
+@pytest.mark.parametrize("out", ["file", "file/inside", "/proc/1/here"])
+@pytest.mark.parametrize("command", [
+    ("run", "small.yaml", "--out"),
+    ("calibrate", "small.yaml", "--launches", "5", "--out"),
+    ("gate", "small.yaml", "--base", "self", "--head", "self", "--out"),
+    ("bisect", "small.yaml", "--cell", "llama.tiny.b2/*", "--metric", "throughput", "--good", "self", "--bad", "set:compile=torchscript",
+     "--out"),
+])
+def test_a_folder_that_cannot_be_made_is_a_mistake_of_the_command_line(work, command, out):
+    work.write("file", "in the way")
+    done = work(*command, out, "--worker", stub(), "--quiet")
+    assert done.code == USAGE and f"{out}: " in done.err and "choose another folder" in done.err, done
+
+
+def test_parts_are_not_merged_into_a_file(work):
+    assert work.run("small.yaml", "a").code == OK
+    done = work("merge", "small.yaml/all", "a")
+    assert done.code == USAGE and "small.yaml/all: cannot make the folder" in done.err, done

@@ -1,5 +1,6 @@
 """Calibrate and plan from outside, with the stub worker."""
 
+import re
 import signal
 
 import pytest
@@ -185,3 +186,35 @@ def test_a_gate_is_planned_from_it(work):
     gate = work("gate", "small.yaml", "--out", "g", "--pairs", "3,5", "--baselines", "bl", "--budget", "1s", "--base", arm, "--head", arm,
                 "--only", "llama*")
     assert "from the calibration of" in gate.err and "does not suffice" in gate.err and "on average though nothing changed" in gate.err, gate
+
+
+def test_a_budget_is_held_against_what_a_confirmation_takes_and_not_against_the_most(work):
+    """30 new pairs are the worst case: a warning by them came where the budget was good enough."""
+    slow = ("--realtime", "--step-ms", "4", "--seed-from-launch", "--noise", "0.5%")
+    assert calibrate(work, "c", noise=slow, more=("--only", "llama*b2/*", "--launches", "6")).code == OK
+    arm = "worker:" + stub(*slow)
+
+    def gate(out: str, budget: str, *more: str) -> str:
+        done = work("gate", "small.yaml", "--out", out, "--baselines", "bl", "--budget", budget, "--base", arm, "--head", arm, "--only",
+                    "llama*b2/*", *more, timeout=120)
+        return done.err
+
+    said = gate("g", "1s")
+    (plan,) = [line for line in said.splitlines() if "confirming a cell takes" in line]
+    assert "3 to 30 more pairs, about " in plan and "for a change of the tolerance (by the calibration)" in plan and " at worst" in plan
+    assert "does not suffice (from the calibration" in said and " at worst; what is left over" in said, said
+    (screen, expected, worst) = (seconds_of(said, pattern) for pattern in (
+        r"the screen takes about (.+?), with", r"with one cell confirmed (.+?), ", r"confirmed .+?, (.+?) at worst"))
+    assert screen < expected < worst and (worst - screen) > 3 * (expected - screen), (screen, expected, worst)
+    between = gate("h", f"{round((expected + worst) / 2)}s")
+    assert "does not suffice" not in between and "suffices for the screen and one cell confirmed as expected" in between, between
+    assert f", not at worst, {re.search('confirmed .+?, (.+?) at worst', said)[1]}" in between, between
+    assert "suffice" not in gate("i", "10m")
+    fixed = gate("j", "1s", "--pairs", "3,5")
+    assert "confirming a cell takes 5 more pairs" in fixed and "at worst" not in fixed, fixed
+
+
+def seconds_of(text: str, pattern: str) -> float:
+    """"45 s", "12 min" of what the program says."""
+    value, unit = re.search(pattern, text)[1].split()
+    return float(value) * {"s": 1, "min": 60, "h": 3600}[unit]

@@ -113,7 +113,7 @@ def test_a_build_folder_as_an_arm(work):
 
 
 @pytest.mark.parametrize("form, words", [
-    ("nowhere/build", "no such file"), ("container:image", "does not start containers"), ("set:measure.steps=5", "both arms share"),
+    ("nowhere/build", "no such file"), ("container:", "the image is missing"), ("set:measure.steps=5", "both arms share"),
     ("set:precison=bf16", "precision"), ("set:precision", "KEY=VALUE"), ("env:LD_PRELOAD=x", "LD_"), ("env:x", "NAME=VALUE"),
     ("at:*", "no set:"), ("small.yaml", "no program"), ("worker:", "empty")])
 def test_arms_that_cannot_be(work, form, words):

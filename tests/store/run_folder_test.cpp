@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "store/output_folder.hpp"
 #include "support.hpp"
 
 namespace stepgauge::store {
@@ -46,6 +47,15 @@ TEST_F(RunFolderTest, SecondRunIsRefusedAndResumeIsNamed) {
   const auto error = error_of([&] { RunFolder::create(folder_ / "r", run_info({make_cell()})); });
   EXPECT_NE(error.find("holds a run already; --resume continues it"), std::string::npos) << error;
   EXPECT_THROW(RunFolder::create(folder_ / "r", run_info({})), RunConflict);
+}
+
+TEST_F(RunFolderTest, AFolderThatCannotBeMadeIsRefusedByName) {
+  write_text_file((folder_ / "file").string(), "in the way");
+  for (const auto& path : {folder_ / "file", folder_ / "file/r", std::filesystem::path("/proc/1/r")}) {
+    const auto error = error_of([&] { RunFolder::create(path, run_info({make_cell()})); });
+    EXPECT_NE(error.find(path.string() + ": cannot"), std::string::npos) << error;
+    EXPECT_THROW(RunFolder::create(path, run_info({make_cell()})), FolderRefused);
+  }
 }
 
 TEST_F(RunFolderTest, TwoWritersAtOnce) {
@@ -170,7 +180,7 @@ TEST_F(RunFolderTest, BadFoldersHaveClearErrors) {
   EXPECT_NE(error_of([&] { RunFolder::create("/proc/stepgauge-run", run_info({})); }).find("/proc/stepgauge-run"),
             std::string::npos);
   write(folder_ / "file", "x");
-  EXPECT_THROW(RunFolder::create(folder_ / "file", run_info({})), std::system_error);
+  EXPECT_THROW(RunFolder::create(folder_ / "file", run_info({})), FolderRefused);
   std::filesystem::create_directory(folder_ / "newer");
   auto json = to_json(run_info({}));
   json["version"] = 2;

@@ -1,4 +1,5 @@
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -40,18 +41,43 @@ class ProgressChannel {
     text += '\n';
     [[maybe_unused]] const auto written = ::write(fd_, text.data(), text.size());
   }
+  static int open_channel() {
+    const char* fifo = std::getenv("STEPGAUGE_PROGRESS_FIFO");
+    if (fifo == nullptr) return std::stoi(variable("STEPGAUGE_PROGRESS_FD"));
+    return ::open(fifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  }
   const Options& options_;
-  int fd_ = std::stoi(variable("STEPGAUGE_PROGRESS_FD"));
+  int fd_ = open_channel();
 };
 
 void require_ok(bool good, const char* what) {
   if (!good) throw std::runtime_error(std::string("rendezvous: ") + what + " failed");
 }
 
-/// Every other rank sends its number to rank 0 over the socket that the launcher opened.
+sockaddr_in rendezvous_address(const std::string& host) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(variable("MASTER_PORT"))));
+  require_ok(::inet_pton(AF_INET, host.c_str(), &address.sin_addr) == 1, "address");
+  return address;
+}
+
+/// The socket that the launcher opened; where none came in, one at the port that it holds, as TCPStore opens it.
+int listening_socket() {
+  if (const char* inherited = std::getenv("STEPGAUGE_STORE_FD")) return std::stoi(inherited);
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  const int reuse = 1;
+  const auto address = rendezvous_address("0.0.0.0");
+  ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
+  require_ok(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0, "bind");
+  require_ok(::listen(listener, SOMAXCONN) == 0, "listen");
+  return listener;
+}
+
+/// Every other rank sends its number to rank 0.
 void meet(int rank, int ranks) {
   if (rank == 0) {
-    const int listener = std::stoi(variable("STEPGAUGE_STORE_FD"));
+    const int listener = listening_socket();
     for (int i = 1; i < ranks; ++i) {
       const int peer = ::accept(listener, nullptr, nullptr);
       char number = 0;
@@ -60,12 +86,17 @@ void meet(int rank, int ranks) {
     }
     return;
   }
-  const int connection = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(variable("MASTER_PORT"))));
-  require_ok(::inet_pton(AF_INET, variable("MASTER_ADDR").c_str(), &address.sin_addr) == 1, "address");
-  require_ok(::connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0, "connect");
+  const auto address = rendezvous_address(variable("MASTER_ADDR"));
+  int connection = -1;
+  const int most_tries = std::getenv("STEPGAUGE_PROGRESS_FIFO") == nullptr ? 1 : 1000;
+  for (int tries = 1; connection < 0; ++tries) {  // rank 0 may be later where it opens the socket itself
+    connection = ::socket(AF_INET, SOCK_STREAM, 0);
+    if (::connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) break;
+    ::close(connection);
+    connection = -1;
+    require_ok(tries < most_tries, "connect");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   const char number = static_cast<char>(rank);
   require_ok(::write(connection, &number, 1) == 1, "write");
   ::close(connection);

@@ -12,15 +12,6 @@ namespace {
 
 constexpr double rounding = 1e-12;  ///< of differences that are exact on paper
 
-/// More pairs are unlikely to confirm: the mean says so, and it is not one pair that is far off which makes it say so.
-bool not_worth_more(const GateSample& sample, Suspicion direction, const GatePolicy& policy) {
-  const double enough = policy.estimate_share * sample.theta;
-  const auto paired = towards(direction, sample.paired);
-  const bool low = paired.mean < policy.stop_share * sample.theta ||
-                   stats::paired_upper_bound(paired, policy.stop_confidence) < enough;
-  return low && *stats::median(towards(direction, sample.worse)) < enough;
-}
-
 void take(const GateLook& look, Suspicion direction, std::size_t family, const GatePolicy& policy, GateProgress& out) {
   if (!out.sample) return;
   const auto& sample = *out.sample;
@@ -52,6 +43,14 @@ std::vector<double> towards(Suspicion direction, std::vector<double> differences
     for (auto& value : differences) value = -value;
   }
   return differences;
+}
+
+bool not_worth_more(const GateSample& sample, Suspicion direction, const GatePolicy& policy) {
+  const double enough = policy.estimate_share * sample.theta;
+  const auto paired = towards(direction, sample.paired);
+  const bool low = paired.mean < policy.stop_share * sample.theta ||
+                   stats::paired_upper_bound(paired, policy.stop_confidence) < enough;
+  return low && *stats::median(towards(direction, sample.worse)) < enough;
 }
 
 GateTests tests_of(const GateSample& sample, Suspicion direction, const GatePolicy& policy) {

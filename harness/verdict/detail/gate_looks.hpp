@@ -17,6 +17,10 @@ std::vector<GateLook> looks_of(const GatePolicy& policy);
 stats::Paired towards(Suspicion direction, stats::Paired sample);
 std::vector<double> towards(Suspicion direction, std::vector<double> differences);
 
+/// More pairs are unlikely to confirm: the mean says so, and it is not one pair that is far off which makes it say so.
+/// Reads `worse`, `paired` and `theta` of the sample.
+bool not_worth_more(const GateSample& sample, Suspicion direction, const GatePolicy& policy);
+
 /// Tests of one sample of new pairs against H0 "diff <= null_share * theta", in the direction of the suspicion.
 struct GateTests {
   double p = 1, p_sign_flip = 1, hodges_lehmann = 0;  ///< the last one on the scale of the differences, not mirrored

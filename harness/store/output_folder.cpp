@@ -1,0 +1,22 @@
+#include "store/output_folder.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace stepgauge::store {
+
+void make_output_folder(const std::filesystem::path& path) {
+  const auto refuse = [&](const char* what, const std::error_code& error) {
+    throw FolderRefused(fmt::format("{}: {}: {}; choose another folder", path.string(), what, error.message()));
+  };
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) refuse("cannot make the folder", error);
+  if (::access(path.c_str(), W_OK | X_OK) != 0)
+    refuse("cannot write to the folder", std::error_code(errno, std::generic_category()));
+}
+
+}  // namespace stepgauge::store

@@ -1,0 +1,17 @@
+#pragma once
+#include <filesystem>
+#include <stdexcept>
+
+namespace stepgauge::store {
+
+/// The folder that was asked for cannot be made, or nothing can be written there: a mistake of who chose it, not of the
+/// measurement. what() names the path and why.
+class FolderRefused : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Makes the folder, with its parents, where it is missing. Throws FolderRefused.
+void make_output_folder(const std::filesystem::path& path);
+
+}  // namespace stepgauge::store
