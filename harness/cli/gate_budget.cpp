@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "verdict/gate_schedule.hpp"
+
 namespace stepgauge::cli {
 namespace {
 
@@ -17,7 +19,7 @@ const Cell* find_cell(const store::RunFolder& folder, const std::string& id) {
 }
 
 struct Need {
-  double screen_s = 0;  ///< pairs of every cell
+  double screen_s = 0;  ///< what this call took so far, and the pairs of every cell that are missing
   double pairs = 0;     ///< new ones that confirming the dearest cell takes on average
   double dearest_s = 0;
   double at_most_s = 0;  ///< the most that confirming a cell may take
@@ -28,9 +30,11 @@ struct Need {
 
 Need need_of(const GateFolder& folder, const GateBudget& budget) {
   const auto& setup = folder.setup();
+  const auto cells = folder.cells();
   Need out;
+  out.screen_s = budget.elapsed_s();
   for (std::size_t cell = 0; cell < setup.cells.size(); ++cell) {
-    out.screen_s += budget.pairs_seconds({cell}, setup.policy.screen_pairs);
+    out.screen_s += budget.pairs_seconds({cell}, verdict::open_screen_pairs(cells[cell], setup.policy));
     out.at_most_s = std::max(out.at_most_s, budget.pairs_seconds({cell}, setup.policy.confirm_pairs));
     const double pairs = budget.new_pairs().at(cell);
     if (const double seconds = pairs * budget.pair_seconds(cell); seconds >= out.dearest_s) {
@@ -126,9 +130,10 @@ void GateBudget::expect_new_pairs(std::vector<double> pairs, std::string source)
 void tell_plan(const GateFolder& folder, const GateBudget& budget, const DurationGuess& guess) {
   const auto& setup = folder.setup();
   const auto need = need_of(folder, budget);
-  fmt::print(stderr, "stepgauge: {} cells, {} pairs of each: about {}; confirming a cell takes {}: about {} ({})\n",
+  fmt::print(stderr, "stepgauge: {} cells, {} pairs of each: about {}{}; confirming a cell takes {}: about {} ({})\n",
              setup.cells.size(), setup.policy.screen_pairs, duration_text(need.screen_s),
-             new_pairs_text(setup.policy, budget, need), confirmed_text(setup.policy, need.dearest_s, need.at_most_s),
+             folder.attempts() > 0 ? " for what is missing" : "", new_pairs_text(setup.policy, budget, need),
+             confirmed_text(setup.policy, need.dearest_s, need.at_most_s),
              folder.attempts() > 0 ? "from the launches made so far" : guess.source());
 }
 

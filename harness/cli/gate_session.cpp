@@ -62,11 +62,7 @@ class GateSession {
 
   std::size_t open_screen_pairs() const {
     std::size_t out = 0;
-    for (const auto& cell : result_.cells) {
-      if (!cell.unmatched.empty()) continue;
-      for (int pair = 0; pair < static_cast<int>(options_.policy.screen_pairs); ++pair)
-        out += verdict::pair_state(cell, pair, options_.policy) == PairState::open;
-    }
+    for (const auto& cell : result_.cells) out += verdict::open_screen_pairs(cell, options_.policy);
     return out;
   }
 

@@ -24,6 +24,14 @@ bool head_goes_first(std::uint64_t seed, std::size_t cell, std::size_t pair) {
   return ((drawn ^ pair) & 1) != 0;
 }
 
+std::size_t open_screen_pairs(const GateCell& cell, const GatePolicy& policy) {
+  if (!cell.unmatched.empty()) return 0;
+  std::size_t out = 0;
+  for (int pair = 0; pair < static_cast<int>(policy.screen_pairs); ++pair)
+    out += pair_state(cell, pair, policy) == PairState::open;
+  return out;
+}
+
 GateSchedule::GateSchedule(const std::vector<GateCell>& cells, GatePolicy policy)
     : cells_(cells), policy_(std::move(policy)), all_(cells.size()), looked_(cells.size()) {
   std::iota(all_.begin(), all_.end(), std::size_t{0});

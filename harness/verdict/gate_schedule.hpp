@@ -13,6 +13,9 @@ namespace stepgauge::verdict {
 /// a fixed ABABAB is biased by drift). `cell` is the cell's number, `pair` counts from 0 over screen and confirmation.
 bool head_goes_first(std::uint64_t seed, std::size_t cell, std::size_t pair);
 
+/// Screening pairs of the cell that are to be made, or made again; none of a cell that one arm lacks.
+std::size_t open_screen_pairs(const GateCell& cell, const GatePolicy& policy);
+
 struct GateStep {
   GateStage stage = GateStage::screen;
   std::size_t cell = 0;

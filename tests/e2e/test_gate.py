@@ -1,6 +1,7 @@
 """The gate from outside: two arms of the stub worker, every exit code, and what a team would lose when one of them lies."""
 
 import json
+import re
 import signal
 import stat
 
@@ -282,8 +283,11 @@ def test_a_budget_that_does_not_suffice(work):
     assert "does not suffice" in err and "--budget" in err and "first pair of each cell" in err and "is used up" in err, err
     value = document(work, "g")
     assert value["budget_s"] == 4 and value["counts"]["inconclusive"] > 0 and value["elapsed_s"] < 8
-    finished = work("gate", "small.yaml", "--quiet", "--resume", "g")
+    finished = work("gate", "small.yaml", "--resume", "g", "--budget", "10m")
     assert finished.code == REGRESSION, "a gate that was cut short can be gone on with"
+    left = re.search(r"3 pairs of each: about (\d+) s for what is missing", finished.err)
+    whole = re.search(r"by the first pair of each cell\): the screen takes about (\d+) s", err)
+    assert left and whole and int(left[1]) < int(whole[1]), "pairs that were made already are planned again"
 
 
 FAKE_NVML = BIN / "fake-nvml.so"

@@ -120,6 +120,16 @@ TEST(GateSchedule, FailuresOfHeadAreConfirmedOnTwelvePairsAtMost) {
   EXPECT_EQ(cells[0].tries.size(), 5u + policy.failure_pairs);
 }
 
+TEST(GateSchedule, WhatIsMissingOfTheScreen) {
+  const auto policy = small_policy();
+  auto cell = pairs_of("throughput", {1, 2});
+  EXPECT_EQ(open_screen_pairs(cell, policy), policy.screen_pairs - 2);
+  add_try(cell, GateStage::screen, 2, spoilt_launch(), ok_launch("throughput", 100));
+  EXPECT_EQ(open_screen_pairs(cell, policy), policy.screen_pairs - 2) << "a spoilt pair comes again";
+  cell.unmatched = "head lacks it";
+  EXPECT_EQ(open_screen_pairs(cell, policy), 0u);
+}
+
 TEST(GateSchedule, CellsOfOneArmAreNotMeasured) {
   std::vector<GateCell> cells(2, new_gate_cell());
   cells[0].unmatched = "not in head: unsupported";
