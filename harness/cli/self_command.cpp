@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "launch/unique_fd.hpp"
+#include "machine/unique_fd.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -43,7 +43,7 @@ SelfCommand run_self(const std::vector<std::string>& arguments, const std::files
   std::vector<char*> pointers;
   for (auto& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  const launch::UniqueFd file(::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const machine::UniqueFd file(::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (file.get() < 0) throw std::system_error(errno, std::generic_category(), out.string());
   const auto begin = std::chrono::steady_clock::now();
   const pid_t parent = ::getpid(), child = ::fork();

@@ -38,8 +38,8 @@ AgentGuard::AgentGuard(std::filesystem::path folder, int signal_fd, double deadl
     : folder_(std::move(folder)), signal_fd_(signal_fd), parent_(::getppid()), deadline_s_(now_s() + deadline_s) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
-  read_end_ = UniqueFd(ends[0]);
-  write_end_ = UniqueFd(ends[1]);
+  read_end_ = machine::UniqueFd(ends[0]);
+  write_end_ = machine::UniqueFd(ends[1]);
   launcher_sign_s_ = now_s();
   sigset_t all, before;
   ::sigfillset(&all);
@@ -91,7 +91,7 @@ std::string AgentGuard::look() {
 }
 
 bool AgentGuard::launcher_silent() {
-  const UniqueFd file(::open((folder_ / launcher_alive_name).c_str(), O_RDONLY | O_CLOEXEC));
+  const machine::UniqueFd file(::open((folder_ / launcher_alive_name).c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info {};
   if (file && ::fstat(file.get(), &info) == 0 && info.st_size != launcher_size_) {
     launcher_size_ = info.st_size;

@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "launch/unique_fd.hpp"
+#include "machine/unique_fd.hpp"
 
 namespace stepgauge::launch {
 
@@ -34,7 +34,7 @@ class AgentGuard {
   std::filesystem::path folder_;
   int signal_fd_, parent_;
   double deadline_s_;
-  UniqueFd read_end_, write_end_;
+  machine::UniqueFd read_end_, write_end_;
   double launcher_sign_s_ = 0;
   long long launcher_size_ = -1;
   mutable std::mutex mutex_;

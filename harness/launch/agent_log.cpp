@@ -12,7 +12,7 @@
 #include "contract/optional_json.hpp"
 #include "launch/clock.hpp"
 #include "launch/text.hpp"
-#include "launch/unique_fd.hpp"
+#include "machine/unique_fd.hpp"
 
 namespace stepgauge::launch {
 namespace {
@@ -101,14 +101,15 @@ std::string agent_log_name(int rank) {
 
 AgentLog::AgentLog(const std::filesystem::path& folder, int rank) {
   path_ = folder / agent_log_name(rank);
-  const UniqueFd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const machine::UniqueFd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file) throw std::system_error(errno, std::generic_category(), path_.string() + ": cannot write");
 }
 
 void AgentLog::line(Json value) {
   value["t"] = unix_s();
   const auto text = dump_line(value) + "\n";
-  const UniqueFd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));  // its end sends a network file off
+  const machine::UniqueFd file(
+      ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));  // its end sends a network file off
   [[maybe_unused]] const auto written = ::write(file.get(), text.data(), text.size());
 }
 
@@ -149,7 +150,8 @@ AgentView::AgentView(const std::filesystem::path& folder, int rank)
     : path_(folder / agent_log_name(rank)), rank_(rank) {}
 
 bool AgentView::read(double now_unix_s) {
-  const UniqueFd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));  // anew each time: a network file looks again then
+  const machine::UniqueFd file(
+      ::open(path_.c_str(), O_RDONLY | O_CLOEXEC));  // anew each time: a network file looks again then
   if (!file) return false;
   bool changed = false;
   std::array<char, 16u << 10> buffer;

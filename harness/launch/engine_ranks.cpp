@@ -174,7 +174,8 @@ void EngineRanks::read_engine_log() {
 void EngineRanks::tell_that_launcher_lives(double now_s) {
   if (alive_told_s_ >= 0 && now_s - alive_told_s_ < tell_alive_every_s) return;
   alive_told_s_ = now_s;
-  const UniqueFd file(::open((folder_ / launcher_alive_name).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  const machine::UniqueFd file(
+      ::open((folder_ / launcher_alive_name).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   [[maybe_unused]] const auto written = ::write(file.get(), ".", 1);
 }
 
@@ -261,7 +262,7 @@ double EngineRanks::settle_s(bool) const {
 }
 
 void EngineRanks::write_stop_file() noexcept {
-  const UniqueFd file(::open((folder_ / stop_file_name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  const machine::UniqueFd file(::open((folder_ / stop_file_name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
 }
 
 void EngineRanks::terminate() {

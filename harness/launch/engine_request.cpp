@@ -6,7 +6,7 @@
 
 #include "contract/digest.hpp"
 #include "launch/environment.hpp"
-#include "launch/unique_fd.hpp"
+#include "machine/unique_fd.hpp"
 
 namespace stepgauge::launch {
 namespace {
@@ -129,7 +129,7 @@ std::string digest_problem(const EngineRequest& request, const std::filesystem::
 }
 
 bool is_there(const std::filesystem::path& folder, const char* name) {
-  const UniqueFd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const machine::UniqueFd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat info {};
   return opened && ::fstatat(opened.get(), name, &info, 0) == 0;
 }

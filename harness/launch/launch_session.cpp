@@ -11,7 +11,7 @@
 
 #include "contract/clock.hpp"
 #include "launch/clock.hpp"
-#include "launch/unique_fd.hpp"
+#include "machine/unique_fd.hpp"
 
 namespace stepgauge::launch {
 namespace {
@@ -23,7 +23,7 @@ constexpr double kill_patience_s = 10;
 
 /// Without fsync: the cell is in the run's own files; this copy is for the ranks.
 void write_plain(const std::filesystem::path& path, std::string_view text) {
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const machine::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   bool good = static_cast<bool>(file);
   while (good && !text.empty()) {
     const auto count = ::write(file.get(), text.data(), text.size());

@@ -16,7 +16,7 @@ ListenSocket bound(const std::string& host, bool listens) {
     if (result < 0) throw std::system_error(errno, std::generic_category(), "cannot listen on " + host);
   };
   ListenSocket out;
-  out.fd = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  out.fd = machine::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   check(out.fd.get());
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -2,14 +2,14 @@
 #include <cstdint>
 #include <string>
 
-#include "launch/unique_fd.hpp"
+#include "machine/unique_fd.hpp"
 
 namespace stepgauge::launch {
 
 /// A TCP socket that listens on an address of this host at a port the kernel chose, so that nobody can take the port
 /// between its choice and its use.
 struct ListenSocket {
-  UniqueFd fd;
+  machine::UniqueFd fd;
   std::uint16_t port = 0;
 
   /// `address`: IPv4, dotted. Throws std::system_error naming it.

@@ -17,7 +17,7 @@ struct LocalPlacement {
   int local_world_size = 1;
   std::string master_address = "127.0.0.1";
   std::uint16_t master_port = 0;  ///< 0: one rank
-  UniqueFd store;                 ///< the listening socket, where rank 0 is among them
+  machine::UniqueFd store;        ///< the listening socket, where rank 0 is among them
   bool store_is_held = false;     ///< it only holds the port for rank 0, which cannot inherit it
   Variables shell;                ///< what the ranks' environment is made from
   Variables engine;               ///< passed as they are: what MPI_Init needs

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "launch/unique_fd.hpp"
+#include "machine/unique_fd.hpp"
 
 namespace stepgauge::launch {
 
@@ -33,7 +33,7 @@ class LogSink {
  private:
   void write_out(std::string_view bytes) noexcept;
 
-  UniqueFd file_;
+  machine::UniqueFd file_;
   std::string ring_;  ///< byte i of the output stands at i % part_bytes
   std::uint64_t total_ = 0;
   int write_error_ = 0;

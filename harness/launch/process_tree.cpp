@@ -15,14 +15,14 @@
 #include <sstream>
 
 #include "launch/text.hpp"
-#include "launch/unique_fd.hpp"
+#include "machine/unique_fd.hpp"
 
 namespace stepgauge::launch {
 namespace {
 
 /// Contents of a /proc file, at most `max_bytes`; nullopt when it cannot be opened.
 std::optional<std::string> read_proc(const std::string& path, std::size_t max_bytes = 64u << 10) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const machine::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return std::nullopt;
   std::string text;
   char buffer[4096];
@@ -166,7 +166,7 @@ std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
 }
 
 void send_signal(const ProcessId& id, int signal) noexcept {
-  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, id.pid, 0)));
+  const machine::UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, id.pid, 0)));
   if (!pidfd && errno != ENOSYS) return;
   try {
     const auto now = read_process(id.pid);

@@ -23,7 +23,7 @@ constexpr std::size_t kept_phases = 64;  // a worker that tells phases without e
 constexpr std::size_t shown_lines = 20;
 
 struct Pipe {
-  UniqueFd read_end, write_end;
+  machine::UniqueFd read_end, write_end;
 };
 
 /// `non_blocking_writer`: the progress channel; logs keep a blocking writer, as a terminal would be.
@@ -32,7 +32,7 @@ Pipe open_pipe(bool non_blocking_writer) {
   if (::pipe2(ends, O_CLOEXEC | (non_blocking_writer ? O_NONBLOCK : 0)) != 0) {
     throw std::system_error(errno, std::generic_category(), "cannot open a pipe");
   }
-  Pipe pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  Pipe pipe{machine::UniqueFd(ends[0]), machine::UniqueFd(ends[1])};
   ::fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK);
   return pipe;
 }
@@ -92,8 +92,8 @@ void ProcessWatch::use_fifo(const std::filesystem::path& path) {
     throw std::system_error(errno, std::generic_category(), path.string() + ": cannot make the named pipe");
   fifo_ = path;
   // For writing as well: with no writer yet, or no longer, the pipe would look closed.
-  progress_read_ = UniqueFd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
-  progress_write_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  progress_read_ = machine::UniqueFd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  progress_write_ = machine::UniqueFd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   if (!progress_read_ || !progress_write_)
     throw std::system_error(errno, std::generic_category(), path.string() + ": cannot open the named pipe");
 }
@@ -118,7 +118,7 @@ void ProcessWatch::add_poll(std::vector<pollfd>& polls) const {
   if (process_ && process_->running() && process_->pidfd() >= 0) polls.push_back({process_->pidfd(), POLLIN, 0});
 }
 
-bool ProcessWatch::drain(UniqueFd& pipe, std::size_t max_bytes, double now_s, LogSink* sink) {
+bool ProcessWatch::drain(machine::UniqueFd& pipe, std::size_t max_bytes, double now_s, LogSink* sink) {
   thread_local std::array<char, 64u << 10> buffer;
   bool changed = false;
   while (pipe && max_bytes > 0) {

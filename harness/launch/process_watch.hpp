@@ -71,14 +71,14 @@ class ProcessWatch {
 
  private:
   struct Stream {
-    UniqueFd read_end, write_end;
+    machine::UniqueFd read_end, write_end;
     std::string name;
     std::unique_ptr<LogSink> sink;
   };
-  bool drain(UniqueFd& pipe, std::size_t max_bytes, double now_s, LogSink* sink);
+  bool drain(machine::UniqueFd& pipe, std::size_t max_bytes, double now_s, LogSink* sink);
 
   Stream out_, err_;
-  UniqueFd progress_read_, progress_write_;
+  machine::UniqueFd progress_read_, progress_write_;
   std::filesystem::path fifo_;
   ProgressParser progress_;
   std::optional<RankProcess> process_;

@@ -35,8 +35,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 /// A copy above every number that the child dup2()s to.
-UniqueFd raised(int fd) {
-  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 16));
+machine::UniqueFd raised(int fd) {
+  machine::UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 16));
   if (!copy) throw std::system_error(errno, std::generic_category(), "cannot duplicate a descriptor");
   return copy;
 }
@@ -114,16 +114,16 @@ std::string find_program(const std::string& name, const std::string& path) {
 
 RankProcess::RankProcess(const SpawnPlan& plan) {
   if (plan.program.empty()) throw std::system_error(ENOENT, std::generic_category());
-  const UniqueFd null_device(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const machine::UniqueFd null_device(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   int ends[2];
   if (!null_device || ::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category());
-  const UniqueFd report_read(ends[0]);
-  UniqueFd report_write(ends[1]);
+  const machine::UniqueFd report_read(ends[0]);
+  machine::UniqueFd report_write(ends[1]);
   const auto null = raised(null_device.get());
   const auto out = raised(plan.out);
   const auto err = raised(plan.err);
   const auto progress = raised(plan.progress);
-  const auto store = plan.store >= 0 ? raised(plan.store) : UniqueFd();
+  const auto store = plan.store >= 0 ? raised(plan.store) : machine::UniqueFd();
   auto report = raised(report_write.get());
   report_write.reset();
   const auto arguments = pointers(plan.arguments);
@@ -143,7 +143,7 @@ RankProcess::RankProcess(const SpawnPlan& plan) {
     reaped_ = true;
     throw std::system_error(error, std::generic_category());
   }
-  pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  pidfd_ = machine::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
 }
 
 RankProcess::RankProcess(RankProcess&& other) noexcept

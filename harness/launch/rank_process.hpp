@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/unique_fd.hpp"
+#include "machine/unique_fd.hpp"
 
 namespace stepgauge::launch {
 
@@ -53,7 +53,7 @@ class RankProcess {
 
  private:
   pid_t pid_ = -1;
-  UniqueFd pidfd_;
+  machine::UniqueFd pidfd_;
   bool reaped_ = false;
   int status_ = 0;
   rusage usage_{};

@@ -1,8 +1,0 @@
-#pragma once
-#include "machine/unique_fd.hpp"
-
-namespace stepgauge::launch {
-
-using machine::UniqueFd;
-
-}  // namespace stepgauge::launch
