@@ -101,9 +101,9 @@ TEST(ListenSocket, CanBeConnectedToAtOnceAndIsNobodyElses) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(socket.port);
-  const UniqueFd client(::socket(AF_INET, SOCK_STREAM, 0));
+  const machine::UniqueFd client(::socket(AF_INET, SOCK_STREAM, 0));
   EXPECT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  const UniqueFd thief(::socket(AF_INET, SOCK_STREAM, 0));
+  const machine::UniqueFd thief(::socket(AF_INET, SOCK_STREAM, 0));
   EXPECT_NE(::bind(thief.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
 }
 
@@ -117,7 +117,7 @@ TEST(SharedMemory, OnlySegmentsOfThisLaunchThatNobodyUsesAreRemoved) {
   make("nccl-new");
   make("nccl-used");
   make("other-new");
-  const UniqueFd file(::open((folder.path() / "nccl-used").c_str(), O_RDONLY));
+  const machine::UniqueFd file(::open((folder.path() / "nccl-used").c_str(), O_RDONLY));
   void* used = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.get(), 0);
   ASSERT_NE(used, MAP_FAILED);
   const auto notes = watch.clean();
