@@ -49,8 +49,9 @@ function(stepgauge_test name)
   stepgauge_quick_to_compile(test_${name})
   if(NOT "torch" IN_LIST ARG_LABELS AND NOT "gpu" IN_LIST ARG_LABELS) # those precompile Torch
     stepgauge_precompiled(test_${name} test_status ${STEPGAUGE_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
-    # GCC 12 forgets that precompiled headers are the system's, and has the same wrong idea of strings as above.
-    target_compile_options(test_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
+    # GCC 12 forgets that precompiled headers are the system's, and has the same wrong ideas of strings as above.
+    target_compile_options(test_${name} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
   endif()
   add_test(NAME ${name} COMMAND test_${name} --gtest_shuffle)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "unit;${ARG_LABELS}"
