@@ -249,7 +249,10 @@ std::string container_failure(const ContainerImage& image, const std::string& pr
   const bool apptainer = image.engine == ContainerEngine::apptainer;
   if (exit_code == 125 || (apptainer && exit_code == 255 && last_line.find("not found") == std::string::npos))
     return fmt::format("{} cannot start the container of {}: {}", engine, image.image, words);
-  if (exit_code == 127 || (apptainer && exit_code == 255))
+  // Podman's init begins, and does not find what it is to run.
+  const bool init_found_none = exit_code == 1 && last_line.find("(catatonit:") != std::string::npos &&
+                               last_line.find("failed to exec") != std::string::npos;
+  if (exit_code == 127 || (apptainer && exit_code == 255) || init_found_none)
     return fmt::format("{} found no program \"{}\" in the image {}: {}", engine, program, image.image, words);
   if (exit_code == 126)
     return fmt::format("{} cannot run \"{}\" in the image {}: {}", engine, program, image.image, words);

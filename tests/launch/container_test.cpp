@@ -116,6 +116,10 @@ TEST(Container, WhatTheEngineDiedOfIsNotTakenForTheWorkers) {
   EXPECT_THAT(container_failure(docker, "w", 125, "no daemon"), HasSubstr("cannot start the container"));
   EXPECT_THAT(container_failure(docker, "w", 1, "a worker's own"), IsEmpty());
   EXPECT_THAT(container_failure(apptainer, "w", 255, "FATAL: executable file not found"), HasSubstr("no program"));
+  const auto podman = image_of(ContainerEngine::podman);
+  const auto words = "ERROR (catatonit:6): failed to exec pid1: No such file or directory";  // of podman 4.3.1
+  EXPECT_THAT(container_failure(podman, "w", 1, words), HasSubstr("found no program \"w\""));
+  EXPECT_THAT(container_failure(podman, "w", 1, "ERROR: failed to exec a kernel"), IsEmpty());
   EXPECT_THAT(container_failure(apptainer, "w", 255, "FATAL: no user namespaces"), HasSubstr("cannot start"));
 }
 
