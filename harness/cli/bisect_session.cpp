@@ -6,16 +6,15 @@
 #include <algorithm>
 #include <numeric>
 
+#include "contract/short_commit.hpp"
 #include "report/text.hpp"
 
 namespace stepgauge::cli {
 namespace {
 
-constexpr std::size_t digits = 12;  ///< of a commit's id in names
-
 /// A name for a midpoint's folder, the same whenever the search is gone on with.
 std::string folder_name(std::size_t number, const verdict::BisectStep& step) {
-  return step.index ? fmt::format("{:03}-{}", number, step.subject.substr(0, digits))
+  return step.index ? fmt::format("{:03}-{}", number, short_commit(step.subject))
                     : fmt::format("{:03}-{}", number, fmt::join(step.subset, "-"));
 }
 
@@ -48,7 +47,7 @@ void BisectSession::ask(const verdict::BisectQuestion& question) {
     step.subject = commit.id;
     step.title = commit.title;
     step.index = question.commit;
-    tell(fmt::format("commit {} ({})", commit.id.substr(0, digits), commit.title));
+    tell(fmt::format("commit {} ({})", short_commit(commit.id), commit.title));
     midpoint = arms_.of_commit(*question.commit);
   } else {
     step.subset = *question.subset;

@@ -8,6 +8,7 @@
 #include "cli/suite_options.hpp"
 #include "config/config_error.hpp"
 #include "contract/json_io.hpp"
+#include "contract/short_commit.hpp"
 #include "contract/suggest.hpp"
 #include "machine/captured_command.hpp"
 
@@ -147,8 +148,7 @@ std::string CommitBuilds::check_out(const std::string& commit) {
 }
 
 CommitBuilds::Built CommitBuilds::build(const verdict::BisectCommit& commit) {
-  constexpr std::size_t digits = 12;
-  const auto name = commit.id.substr(0, digits);
+  const auto name = short_commit(commit.id);
   const auto builds = folder_ / "builds";
   const auto out = builds / name, log = builds / (name + ".log"), done = builds / (name + ".built");
   if (std::filesystem::exists(done) && std::filesystem::exists(out)) return {out.string(), ""};

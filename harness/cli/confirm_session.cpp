@@ -8,18 +8,13 @@
 #include "cli/arm_pairs.hpp"
 #include "cli/utc.hpp"
 #include "config/config_error.hpp"
+#include "contract/short_commit.hpp"
 #include "report/text.hpp"
 
 namespace stepgauge::cli {
 namespace {
 
 using verdict::MeasuredAlarm;
-
-constexpr std::size_t digits = 12;  ///< of a commit's id in names
-
-std::string short_id(const verdict::BisectCommit& commit) {
-  return commit.id.substr(0, digits);
-}
 
 std::set<std::string> cells_of(const std::string& suite_path) {
   std::set<std::string> out;
@@ -40,9 +35,7 @@ ConfirmSession::ConfirmSession(ConfirmOptions options, const store::History& his
     : options_(std::move(options)),
       history_(history),
       program_(program),
-      builds_(options_.repository, options_.folder, options_.build) {
-  require_repository(options_.repository);
-}
+      builds_(options_.repository, options_.folder, options_.build) {}
 
 ConfirmResult ConfirmSession::run(const std::vector<verdict::AlarmToConfirm>& alarms) {
   for (const auto& alarm : alarms) result_.alarms.push_back({alarm, "", "", std::nullopt, ""});
@@ -90,17 +83,17 @@ std::vector<ConfirmSession::Range> ConfirmSession::ranges_of(std::vector<Measure
 }
 
 void ConfirmSession::measure(const Range& range) {
-  tell(fmt::format("commits after {} up to {} ({}): {} series in alarm", short_id(range.good), short_id(range.bad),
-                   range.bad.title, range.alarms.size()));
+  tell(fmt::format("commits after {} up to {} ({}): {} series in alarm", short_commit(range.good.id),
+                   short_commit(range.bad.id), range.bad.title, range.alarms.size()));
   if (range.good.id == range.bad.id) return keep_same_commit(range);
   const auto good = builds_.build(range.good);
-  if (!good.problem.empty()) return give_up(range, short_id(range.good) + " " + good.problem);
+  if (!good.problem.empty()) return give_up(range, short_commit(range.good.id) + " " + good.problem);
   const auto bad = builds_.build(range.bad);
-  if (!bad.problem.empty()) return give_up(range, short_id(range.bad) + " " + bad.problem);
+  if (!bad.problem.empty()) return give_up(range, short_commit(range.bad.id) + " " + bad.problem);
   auto suite = options_.suite;
   for (const auto i : range.alarms) suite.selection.only.push_back(result_.alarms[i].alarm.cell);
   ArmPairs arms(suite, options_.quiet, program_, "the confirmation");
-  const auto folder = options_.folder / "pairs" / (short_id(range.good) + "-" + short_id(range.bad));
+  const auto folder = options_.folder / "pairs" / (short_commit(range.good.id) + "-" + short_commit(range.bad.id));
   const auto policy = gate_policy(verdict::confirmation_policy({}, options_.seed));
   std::string problem;
   const auto pairs = arms.open({parse_arm("good", {good.path}), parse_arm("bad", {bad.path}), folder, policy}, problem);

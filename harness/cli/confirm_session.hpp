@@ -35,7 +35,7 @@ struct ConfirmResult {
 /// for an alarm that could not be measured.
 class ConfirmSession {
  public:
-  /// Throws ConfigError for a repository that is none, and for the suite.
+  /// The repository is one (require_repository).
   ConfirmSession(ConfirmOptions options, const store::History& history, const Program& program);
 
   /// Throws as ArmPairs and append_history.

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
 #include <filesystem>
 
 #include "contract/digest.hpp"
+#include "contract/lower_case.hpp"
 #include "contract/suggest.hpp"
 #include "launch/rank_process.hpp"
 #include "launch/text.hpp"
@@ -230,15 +230,12 @@ Variables client_environment(const ContainerImage& image, const Variables& shell
 
 std::string end_container(const ContainerImage& image, const std::string& name) {
   if (!image.outlives_client()) return "";
-  const auto gone = [](const machine::CapturedCommand& done) {
-    std::string words = done.error;
-    std::transform(words.begin(), words.end(), words.begin(), [](unsigned char c) { return std::tolower(c); });
-    return done.exit_code == 0 || words.find("no such container") != std::string::npos ||
-           words.find("no container with") != std::string::npos;
-  };
   ask({image.program, "kill", name}, end_limit);  // it may have ended, or be gone
   const auto removed = ask({image.program, "rm", "--force", name}, end_limit);
-  if (gone(removed) || removed.error.find("already in progress") != std::string::npos) return "";
+  const auto words = lower_case(removed.error);
+  const bool gone =
+      words.find("no such container") != std::string::npos || words.find("no container with") != std::string::npos;
+  if (removed.exit_code == 0 || gone || removed.error.find("already in progress") != std::string::npos) return "";
   return fmt::format("the container {} may still be there: {}", name, printable(removed.problem()));
 }
 

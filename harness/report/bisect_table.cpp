@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "contract/short_commit.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/table.hpp"
 #include "report/detail/verdict_words.hpp"
@@ -32,8 +33,7 @@ Color color_of(BisectAnswer answer) {
 }
 
 std::string subject_of(const Bisect& bisect, const BisectStep& step) {
-  constexpr std::size_t digits = 12;
-  const auto text = bisect.over_commits ? step.subject.substr(0, digits) + " " + step.title : step.subject;
+  const auto text = bisect.over_commits ? short_commit(step.subject) + " " + step.title : step.subject;
   return detail::shorten_middle(printable(text), subject_columns, 12);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "contract/short_commit.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/table.hpp"
 #include "report/detail/verdict_words.hpp"
@@ -14,8 +15,6 @@ namespace {
 using detail::Color;
 using detail::printable;
 using verdict::MeasuredAlarm;
-
-constexpr std::size_t digits = 12;  ///< of a commit's id
 
 struct Words {
   const char* text;
@@ -55,7 +54,7 @@ Scale scale_of(const MeasuredAlarm& item) {
 
 std::string commits_of(const MeasuredAlarm& item) {
   if (item.good.empty() || item.bad.empty()) return "commits not known";
-  return fmt::format("commits after {} up to {}", item.good.substr(0, digits), item.bad.substr(0, digits));
+  return fmt::format("commits after {} up to {}", short_commit(item.good), short_commit(item.bad));
 }
 
 void add_row(const MeasuredAlarm& item, detail::Table& table, const Style& style) {
@@ -105,11 +104,10 @@ std::string confirmation_table(const std::vector<MeasuredAlarm>& alarms, const v
   const auto words = words_of(code);
   const auto measured = std::count_if(alarms.begin(), alarms.end(), [](const auto& item) { return item.test; });
   const auto still = blocking(left);
-  auto out = detail::wrap(fmt::format("alarms of suite {} on {}: {} to confirm, {} measured; {} still block{}",
-                                      printable(left.suite), printable(left.machine), alarms.size(), measured, still,
-                                      still == 1 ? "s" : ""),
-                          style.width, 2) +
-             "\n";
+  auto out = detail::paragraph(
+      fmt::format("alarms of suite {} on {}: {} to confirm, {} measured; {} still block{}", printable(left.suite),
+                  printable(left.machine), alarms.size(), measured, still, still == 1 ? "s" : ""),
+      style);
   out += fmt::format("verdict: {} (exit code {})\n", detail::colored(words.text, words.color, style),
                      static_cast<int>(code));
   return out + rows_text(alarms, style);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "contract/plural.hpp"
+#include "contract/short_commit.hpp"
 #include "report/detail/escape.hpp"
 #include "report/detail/number.hpp"
 #include "report/detail/table.hpp"
@@ -88,7 +90,7 @@ std::string rows_text(const Trend& trend, const Style& style) {
 }
 
 std::string commit_text(const std::string& commit) {
-  return commit.empty() ? "an unknown commit" : detail::printable(commit).substr(0, 12);
+  return commit.empty() ? "an unknown commit" : short_commit(detail::printable(commit));
 }
 
 bool is_refuted(const TrendAlarm& alarm) {
@@ -130,23 +132,19 @@ std::string alarm_text(const Trend& trend, const std::string& cell, const std::s
   const auto interval = alarm.ci_lower && alarm.ci_upper
                             ? fmt::format(" (95 % {})", interval_text(scale, alarm.ci_lower, alarm.ci_upper))
                             : "";
-  auto out = detail::wrap(
-                 fmt::format("  {} {}{}{}, {} in {}", size_text(scale, alarm.size), unit + 1, interval,
-                             alarm.kind == verdict::AlarmKind::jump ? ", a jump" : "", metric, detail::printable(cell)),
-                 style.width, 4) +
-             "\n";
-  out += detail::wrap(fmt::format("    {} night {} ({}), raised {}; {}", wide ? "about since" : "since",
-                                  nights[alarm.change].run, nights[alarm.change].created_at.substr(0, 10),
-                                  nights[alarm.night].created_at.substr(0, 10), verdict_of(alarm)),
-                      style.width, 6) +
-         "\n";
-  out += detail::wrap(fmt::format("    commits after {} up to {}{}", commit_text(nights[alarm.last_good].commit),
-                                  commit_text(nights[alarm.first_bad].commit),
-                                  wide ? " (a wide range: five nights on either side make it narrow)" : ""),
-                      style.width, 6) +
-         "\n";
-  if (alarm.confirmation)
-    out += detail::wrap(confirmation_text(trend, scale, *alarm.confirmation), style.width, 6) + "\n";
+  auto out = detail::paragraph(
+      fmt::format("  {} {}{}{}, {} in {}", size_text(scale, alarm.size), unit + 1, interval,
+                  alarm.kind == verdict::AlarmKind::jump ? ", a jump" : "", metric, detail::printable(cell)),
+      style, 4);
+  out += detail::paragraph(fmt::format("    {} night {} ({}), raised {}; {}", wide ? "about since" : "since",
+                                       nights[alarm.change].run, nights[alarm.change].created_at.substr(0, 10),
+                                       nights[alarm.night].created_at.substr(0, 10), verdict_of(alarm)),
+                           style, 6);
+  out += detail::paragraph(fmt::format("    commits after {} up to {}{}", commit_text(nights[alarm.last_good].commit),
+                                       commit_text(nights[alarm.first_bad].commit),
+                                       wide ? " (a wide range: five nights on either side make it narrow)" : ""),
+                           style, 6);
+  if (alarm.confirmation) out += detail::paragraph(confirmation_text(trend, scale, *alarm.confirmation), style, 6);
   return out;
 }
 
@@ -198,11 +196,12 @@ std::string changes_text(const Trend& trend, const Style& style) {
                                     : "      commits are named with five nights on either side");
   }
   return "\n" +
-         detail::wrap(fmt::format("Changes of level in series without an alarm; none blocks, `history ack` takes one "
-                                  "off{}:",
-                                  others),
-                      style.width, 2) +
-         "\n" + table.text(style);
+         detail::paragraph(
+             fmt::format("Changes of level in series without an alarm; none blocks, `history ack` takes one "
+                         "off{}:",
+                         others),
+             style) +
+         table.text(style);
 }
 
 const char* headline(ExitCode code) {
@@ -211,25 +210,23 @@ const char* headline(ExitCode code) {
 }
 
 std::string header_text(const Trend& trend, const Style& style) {
-  std::string out =
-      fmt::format("history of suite {} on {}: {} night{}", detail::printable(trend.suite),
-                  detail::printable(trend.machine), trend.nights.size(), trend.nights.size() == 1 ? "" : "s");
+  std::string out = fmt::format("history of suite {} on {}: {}", detail::printable(trend.suite),
+                                detail::printable(trend.machine), plural(trend.nights.size(), "night"));
   if (!trend.nights.empty()) {
     out += fmt::format(", {} to {}", trend.nights.front().created_at.substr(0, 10),
                        trend.nights.back().created_at.substr(0, 10));
   }
-  out = detail::wrap(out, style.width, 2) + "\n";
+  out = detail::paragraph(out, style);
   const auto color = trend.exit_code == ExitCode::nothing_worse ? Color::green
                      : trend.exit_code == ExitCode::regression  ? Color::red
                                                                 : Color::yellow;
   out += fmt::format("verdict: {} (exit code {})\n", detail::colored(headline(trend.exit_code), color, style),
                      static_cast<int>(trend.exit_code));
   const auto& counts = trend.counts;
-  return out +
-         detail::wrap(fmt::format("{} series: {} alarm, {} quiet, {} only shown, {} new, {} vanished", counts.series,
-                                  counts.alarm, counts.quiet, counts.shown, counts.fresh, counts.vanished),
-                      style.width, 2) +
-         "\n";
+  return out + detail::paragraph(
+                   fmt::format("{} series: {} alarm, {} quiet, {} only shown, {} new, {} vanished", counts.series,
+                               counts.alarm, counts.quiet, counts.shown, counts.fresh, counts.vanished),
+                   style);
 }
 
 }  // namespace
@@ -240,7 +237,7 @@ std::string trend_table(const Trend& trend, const Style& style) {
   out += alarms_text(trend, style);
   out += changes_text(trend, style);
   if (!trend.notes.empty()) out += "\nNotes:\n";
-  for (const auto& note : trend.notes) out += detail::wrap("  " + detail::printable(note), style.width, 4) + "\n";
+  for (const auto& note : trend.notes) out += detail::paragraph("  " + detail::printable(note), style, 4);
   return out;
 }
 

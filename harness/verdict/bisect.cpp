@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "contract/short_commit.hpp"
 #include "verdict/detail/row_json.hpp"
 #include "verdict/detail/wording.hpp"
 
@@ -29,8 +30,7 @@ std::map<SettingSubset, BisectAnswer> answers_of_subsets(const Bisect& bisect) {
 }
 
 std::string commit_text(const BisectCommit& commit) {
-  constexpr std::size_t digits = 12;
-  return fmt::format("{}{}{}{}", commit.id.substr(0, digits), commit.title.empty() ? "" : " (", commit.title,
+  return fmt::format("{}{}{}{}", short_commit(commit.id), commit.title.empty() ? "" : " (", commit.title,
                      commit.title.empty() ? "" : ")");
 }
 
