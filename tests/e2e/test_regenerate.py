@@ -1,6 +1,7 @@
 """scripts/regenerate: no GPU for two commands at once, nothing beside one that uses all, an end in order, and a second call that goes on."""
 
 import json
+import os
 import pathlib
 import shlex
 import stat
@@ -18,7 +19,7 @@ folder = words[words.index("--devices") + 3]
 os.makedirs(folder, exist_ok=True)
 def tell(end):
     with open(os.path.join(os.path.dirname(folder), "told.jsonl"), "a") as told:
-        told.write(json.dumps(dict(words=words, place=place, began=began, ended=time.monotonic(), end=end)) + "\\n")
+        told.write(json.dumps(dict(words=words, place=place, cores=sorted(os.sched_getaffinity(0)), began=began, ended=time.monotonic(), end=end)) + "\\n")
 def interrupted(*_):
     tell("interrupted")
     sys.exit(3)
@@ -66,6 +67,9 @@ def test_a_device_does_one_thing_at_a_time(plan):
     assert "x y*" in next(one for one in told if "--only" in one["words"])["words"]
     first, second = (next(one for one in told if one["words"][1] == seconds) for seconds in ("0.4", "0.3"))
     assert first["began"] < second["ended"] and second["began"] < first["ended"]  # side by side
+    if len(os.sched_getaffinity(0)) > 1:
+        assert not set(first["cores"]) & set(second["cores"])
+        assert set(first["cores"]) | set(second["cores"]) <= set(next(one for one in told if one["words"][0] == "gate")["cores"])
 
 
 def test_time_is_up_and_the_next_call_goes_on(plan):
