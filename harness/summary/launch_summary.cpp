@@ -12,6 +12,7 @@
 #include "summary/effective.hpp"
 #include "summary/merge_communication.hpp"
 #include "summary/mode_metrics.hpp"
+#include "summary/mode_settings.hpp"
 #include "summary/nccl_summary.hpp"
 #include "summary/timeline_summary.hpp"
 #include "trace/visibility.hpp"
@@ -184,27 +185,36 @@ class Summary {
   }
 
   /// The allocator's counters, reset after the warm-up, do not see what lies in the pools of captured graphs: a peak is
-  /// never below that.
-  static std::optional<double> with_pools(const RankRecord& rank, const std::optional<double>& peak_mib) {
-    return peak_mib ? std::optional(std::max(*peak_mib, graph_pools_mib(rank))) : std::nullopt;
+  /// never below that, and not known where a worker does not say what they hold.
+  std::optional<double> with_pools(const RankRecord& rank, const std::optional<double>& peak_mib) const {
+    if (!peak_mib || pools_unknown(rank)) return std::nullopt;
+    return std::max(*peak_mib, graph_pools_mib(rank).value_or(0));
+  }
+
+  bool pools_unknown(const RankRecord& rank) const {
+    return cell_.device == "cuda" && promises_graph_launches(cell_.compile) && !graph_pools_mib(rank);
   }
 
   void memory() {
     const auto& ranks = facts_.ranks;
     put("peak_memory",
-        max_over(ranks, [](const RankRecord& rank) { return with_pools(rank, rank.memory_steady.allocated_mib); }));
+        max_over(ranks, [&](const RankRecord& rank) { return with_pools(rank, rank.memory_steady.allocated_mib); }));
     put("peak_memory_first_step",
         max_over(ranks, [](const RankRecord& rank) { return rank.memory_first_step.allocated_mib; }));
     put("peak_active",
-        max_over(ranks, [](const RankRecord& rank) { return with_pools(rank, rank.memory_steady.active_mib); }));
+        max_over(ranks, [&](const RankRecord& rank) { return with_pools(rank, rank.memory_steady.active_mib); }));
     put("peak_reserved", max_over(ranks, [](const RankRecord& rank) { return rank.memory_steady.reserved_mib; }));
-    put("fragmentation", max_over(ranks, [](const RankRecord& rank) -> std::optional<double> {
+    put("fragmentation", max_over(ranks, [&](const RankRecord& rank) -> std::optional<double> {
           const auto& steady = rank.memory_steady;
           const auto allocated_mib = with_pools(rank, steady.allocated_mib);
           if (!allocated_mib || steady.reserved_mib.value_or(0) <= 0) return std::nullopt;
           return 100 * (1 - *allocated_mib / *steady.reserved_mib);
         }));
     put("outside_memory", max_over(ranks, [](const RankRecord& rank) { return rank.outside_mib; }));
+    if (std::any_of(ranks.begin(), ranks.end(), [&](const RankRecord& rank) { return pools_unknown(rank); })) {
+      for (const auto* name : {"peak_memory", "peak_active", "fragmentation"})
+        absent(name, "the worker does not say what the pools of its CUDA graphs hold");
+    }
   }
 
   /// What compiled modes and the comparison with the reference tell, as metrics or as reasons.

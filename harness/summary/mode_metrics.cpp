@@ -99,7 +99,7 @@ class Metrics {
     const bool captures = is_cuda_graph_mode(cell_.compile) || cell_.compile == "compile.reduce-overhead" ||
                           cell_.compile == "compile.max-autotune";
     put("graph_pools",
-        max_over(ranks_, [](const RankRecord& rank) { return number(part(rank, "memory_inside"), "graph_pools_mib"); }),
+        max_over(ranks_, [](const RankRecord& rank) { return graph_pools_mib(rank); }),
         captures ? std::string(silent) : cell_.compile + " captures no CUDA graph");
   }
 
@@ -145,8 +145,8 @@ std::string main_ir(const std::string& compile) {
   return has_compile_caches(compile) ? "dynamo" : "";
 }
 
-double graph_pools_mib(const RankRecord& rank) {
-  return number(part(rank, "memory_inside"), "graph_pools_mib").value_or(0);
+std::optional<double> graph_pools_mib(const RankRecord& rank) {
+  return number(part(rank, "memory_inside"), "graph_pools_mib");
 }
 
 std::string late_compilation(const std::vector<RankRecord>& ranks) {

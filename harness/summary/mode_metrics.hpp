@@ -2,6 +2,7 @@
 // What compiled modes and the comparison with the eager reference leave in the rank records, as metrics, and what of it
 // a launch is judged by.
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ ModeMetrics mode_metrics(const Cell& cell, const std::vector<RankRecord>& ranks)
 /// "export", "cuda_graph"; empty for modes that have none.
 std::string main_ir(const std::string& compile);
 
-/// What the pools of captured graphs hold on a rank, MiB; 0 where nobody said.
-double graph_pools_mib(const RankRecord& rank);
+/// What the pools of captured graphs hold on a rank, MiB; nullopt where nobody said.
+std::optional<double> graph_pools_mib(const RankRecord& rank);
 
 /// Why the measured steps are not those of one compiled program: a capture or a recompile behind the warm-up, with
 /// function, line and guard; empty when there was none.

@@ -34,10 +34,6 @@ std::size_t graph_launches(const trace::RankTimeline& timeline) {
   return launches.size();
 }
 
-bool promises_graph_launches(const std::string& mode) {
-  return is_cuda_graph_mode(mode) || mode == "compile.reduce-overhead" || mode == "compile.max-autotune";
-}
-
 /// Nothing at all was compiled, as far as the rank says.
 bool compiled_nothing(const RankRecord& rank) {
   const auto& compile = part(rank, "compile");
@@ -97,6 +93,14 @@ Setting judge_checkpointing(const Cell& cell, const std::vector<RankRecord>& ran
     const auto& checkpoint = part(rank, "checkpoint");
     if (out.ineffective) break;
     if (const auto blocks = number(checkpoint, "blocks")) out.set = plural(*blocks, "block");
+    if (number(part(part(rank, "settings"), "used"), "selective_choices") == 0.0) {
+      out.used = "all recomputed";
+      out.ineffective = true;
+      out.why = fmt::format("checkpointing {}: nobody asked which results to keep, so all were recomputed", cell.checkpointing);
+      if (has_compile_caches(cell.compile) && cell.ddp.ranks > 1 && cell.compile_options.ddp_optimizer)
+        out.why += "; torch.compile's DDPOptimizer loses the choice where it splits the program: try ddp_optimizer: false";
+      break;
+    }
     const auto recomputed = number(checkpoint, "recomputed_blocks_per_step");
     if (!recomputed) continue;
     out.used = fmt::format("{} recomputed a step", plural(*recomputed, "block"));
@@ -108,6 +112,10 @@ Setting judge_checkpointing(const Cell& cell, const std::vector<RankRecord>& ran
 }
 
 }  // namespace
+
+bool promises_graph_launches(const std::string& mode) {
+  return is_cuda_graph_mode(mode) || mode == "compile.reduce-overhead" || mode == "compile.max-autotune";
+}
 
 std::vector<Setting> judge_mode(const Cell& cell, const std::vector<RankRecord>& ranks,
                                 const std::vector<trace::RankTimeline>& timelines) {

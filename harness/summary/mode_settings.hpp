@@ -1,5 +1,6 @@
 #pragma once
 // Asked, set, used of compile mode, compile caches and checkpointing: whether the mode did what it is for.
+#include <string>
 #include <vector>
 
 #include "contract/cell.hpp"
@@ -11,5 +12,8 @@ namespace stepgauge::summary {
 /// with what the ranks and their traces say of it.
 std::vector<Setting> judge_mode(const Cell& cell, const std::vector<RankRecord>& ranks,
                                 const std::vector<trace::RankTimeline>& timelines);
+
+/// The modes that are for launching CUDA graphs.
+bool promises_graph_launches(const std::string& mode);
 
 }  // namespace stepgauge::summary

@@ -78,6 +78,13 @@ class Device:
         stats = torch.cuda.memory_stats(self.device)
         return {f"{kind}_mib": stats[f"{kind}_bytes.all.peak"] / MIB for kind in ("allocated", "active", "reserved")}
 
+    def graph_pools_mib(self) -> float | None:
+        """What the pools of captured graphs hold, which the peaks miss once the counters were reset after the capture."""
+        if not self.cuda:
+            return None
+        segments = torch.cuda.memory_snapshot()
+        return sum(segment["total_size"] for segment in segments if tuple(segment["segment_pool_id"]) != (0, 0)) / MIB
+
     def memory_method(self) -> str:
         return "torch.cuda.memory_stats; outside the allocator not measured" if self.cuda else "not measured"
 
@@ -93,6 +100,7 @@ class Result:
     last_loss: torch.Tensor | None = None
     first_step_peaks: dict = dataclasses.field(default_factory=dict)
     steady_peaks: dict = dataclasses.field(default_factory=dict)
+    graph_pools_mib: float | None = None
     trace_step_ms: list[float] = dataclasses.field(default_factory=list)
 
 
@@ -153,6 +161,7 @@ class Loop:
         taken = self._timed_steps(self._measure["steps"])
         self.result.measured_s = time.perf_counter() - start
         self.result.steady_peaks = self._device.peaks()
+        self.result.graph_pools_mib = self._device.graph_pools_mib()
         self.result.step_ms += taken
 
     def _traced_steps(self, path: str) -> None:

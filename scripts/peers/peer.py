@@ -122,6 +122,8 @@ def keep_loop(record: dict, result, device) -> None:
     record["first_step_s"] = result.first_step_s if result.step_ms else None
     record["memory"] = {"first_step": result.first_step_peaks, "steady": result.steady_peaks, "outside_mib": None,
                         "method": device.memory_method()}
+    if result.graph_pools_mib is not None:
+        record["memory_inside"] = {"graph_pools_mib": result.graph_pools_mib}
     if result.trace_step_ms:
         record["trace"] = {"steps": len(result.trace_step_ms), "step_ms": result.trace_step_ms}
 

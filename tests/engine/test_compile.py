@@ -43,6 +43,7 @@ def test_checkpointing_under_the_compiler(no_codegen, value: str) -> None:
     plain, ours = Run(checkpointing=value), Run(checkpointing=value, compile="compile.default")
     assert ours.losses == pytest.approx(plain.losses, rel=1e-5)
     assert ours.report()["captures"] == 1
+    assert ((json.loads(ours.engine.settings())["used"].get("selective_choices") or 0) > 0) == (value == "selective")
 
 
 @pytest.mark.parametrize("precision", ["fp8", "fp8_delayed"])

@@ -91,3 +91,9 @@ def test_fp8_scales_stay_with_their_rank(tmp_path: pathlib.Path) -> None:
     results = train_all(tmp_path, precision="fp8_delayed")
     assert results[0]["norms"] == results[1]["norms"]
     assert mean_losses(results) == pytest.approx(Run(precision="fp8_delayed").losses, rel=2e-2)
+
+
+@pytest.mark.parametrize(("options", "asked"), [({}, False), ({"ddp_optimizer": False}, True)])
+def test_a_selective_policy_that_the_compiler_drops_is_seen(tmp_path: pathlib.Path, options: dict, asked: bool) -> None:
+    used = train_all(tmp_path, compile="compile.default", checkpointing="selective", compile_options=options)[0]["used"]
+    assert (used["selective_choices"] > 0) == asked, used

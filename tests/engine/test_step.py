@@ -50,6 +50,8 @@ def test_resnet_reset_restores_statistics() -> None:
     ("full", 1.0), ("every_2", 0.5), ("selective", 1.0), ("full.reentrant", 1.0), ("every_2.reentrant", 0.5)])
 def test_checkpointing_changes_no_gradient(family: str, value: str, recomputed: float) -> None:
     plain, ours = Run(family=family), Run(family=family, checkpointing=value)
+    used = json.loads(ours.engine.settings())["used"]
+    assert used.get("selective_choices") == (3 * used["checkpointed_blocks"] if value == "selective" else None)  # 3 steps
     assert ours.losses == plain.losses
     assert largest_difference(ours.gradients(), plain.gradients()) == 0
     blocks = {"llama": 2, "resnet": 8}[family]

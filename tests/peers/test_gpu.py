@@ -54,3 +54,11 @@ def test_too_large_is_oom_with_the_allocators_numbers(launch):
     numbers = record["evidence"]["allocator"]
     assert numbers["reserved_mib"] > 0 and numbers["device_total_mib"] > numbers["device_free_mib"] and numbers["ooms"] >= 1
     read_as_launcher(run.paths[0])
+
+
+def test_pools_of_captured_graphs_are_in_the_record(launch):
+    workload = {**RESNET["workload"], "name": "resnet18", "sizes": {"depth": 18, "width": 64, "classes": 1000, "image": 64}}
+    run = launch({**CUDA, **RESNET, "workload": workload, "batch": 16, "precision": "bf16", "compile": "compile.reduce-overhead",
+                  "measure": MEASURE})
+    check_ok(run, 1)
+    assert run.records[0]["memory_inside"]["graph_pools_mib"] > 10

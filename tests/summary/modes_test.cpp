@@ -128,6 +128,10 @@ TEST(ModeMetrics, APeakIsNeverBelowThePoolsOfCapturedGraphs) {
   EXPECT_DOUBLE_EQ(value(record, "peak_memory"), 11000);
   EXPECT_DOUBLE_EQ(value(record, "peak_active"), 11000);
   EXPECT_DOUBLE_EQ(value(record, "fragmentation"), 100 * (1 - 11000.0 / 16000));
+  rank.detail.erase("memory_inside");  // another worker, say
+  const auto unknown = summary_of(cell, {rank});
+  for (const auto* name : {"peak_memory", "peak_active", "fragmentation"})
+    EXPECT_THAT(absent(unknown, name), HasSubstr("does not say what the pools")) << name;
 }
 
 TEST(ModeMetrics, Fp8HasARateAndNoShareOfAPeak) {
@@ -232,6 +236,24 @@ TEST(Effective, CheckpointingWithoutARecomputedBlockIsIneffective) {
   EXPECT_EQ(reason, "checkpointing full: no block was recomputed");
   EXPECT_EQ(checkpoint_status({{"blocks", 10}, {"recomputed_blocks_per_step", 10}}), Status::ok);
   EXPECT_EQ(checkpoint_status({{"blocks", 10}, {"recomputed_blocks_per_step", nullptr}}), Status::ok) << "unknown";
+}
+
+TEST(Effective, ASelectivePolicyThatNobodyAskedIsIneffective) {
+  auto cell = cell_of("compile.default");
+  cell.checkpointing = "selective";
+  cell.ddp.ranks = 2;
+  auto rank = rank_of(cell);
+  rank.detail["checkpoint"] = {{"blocks", 10}, {"recomputed_blocks_per_step", nullptr}};
+  auto other = rank;
+  other.rank = 1;
+  EXPECT_EQ(summary_of(cell, {rank, other}).status, Status::ok) << "unknown";
+  rank.detail["settings"]["used"]["selective_choices"] = 20;
+  EXPECT_EQ(summary_of(cell, {rank, other}).status, Status::ok);
+  other.detail["settings"]["used"]["selective_choices"] = 0;
+  const auto record = summary_of(cell, {rank, other});
+  EXPECT_EQ(record.status, Status::ineffective);
+  EXPECT_NE(record.reason.find("nobody asked which results to keep"), std::string::npos) << record.reason;
+  EXPECT_NE(record.reason.find("ddp_optimizer: false"), std::string::npos) << record.reason;
 }
 
 std::string cache_reason(const char* asked, const Json& caches) {

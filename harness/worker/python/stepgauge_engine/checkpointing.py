@@ -1,6 +1,5 @@
 """Activation checkpointing of a twin's blocks with PyTorch's own utilities."""
 
-import functools
 from collections.abc import Callable
 
 import torch
@@ -29,11 +28,24 @@ KEPT = [
 
 class Recomputation:
     """Counts how often the checkpointed blocks ran. Only for eager steps: under a compiler the count would be a side effect
-    inside the graph."""
+    inside the graph. And how often PyTorch asked the selective policy, by whom it is asked at all: the compiler's tracing or each
+    eager block."""
 
     def __init__(self, blocks: int) -> None:
         self.blocks = blocks
+        self.choices_asked = 0
         self._runs = 0
+
+    def selective(self) -> Callable:
+        """`context_fn` of checkpoint()."""
+
+        def contexts():
+            self.choices_asked += 1
+            return create_selective_checkpoint_contexts(KEPT)
+
+        # AOT autograd's cache needs a name for the choice, else it leaves the program out.
+        contexts.cache_hash = ",".join(map(str, KEPT))
+        return contexts
 
     def count(self) -> None:
         self._runs += 1
@@ -57,7 +69,7 @@ def apply(blocks: list[nn.Module], wanted: Checkpointing, counted: bool) -> Reco
     recomputation = Recomputation(len(selected))
     options = {"use_reentrant": wanted.reentrant, "preserve_rng_state": True}
     if wanted.policy == "selective":
-        options["context_fn"] = functools.partial(create_selective_checkpoint_contexts, KEPT)
+        options["context_fn"] = recomputation.selective()
     for block in selected:
         block.forward = wrapped(block.forward, options, recomputation if counted else None)
     return recomputation

@@ -211,6 +211,17 @@ class Engine:
         """Blocks computed again in the last step; unknown under a compiler."""
         return None if self._cell.compiled else self._recomputation.of_last_step()
 
+    def _selective_choices(self) -> int | None:
+        """How often PyTorch asked what the selective policy keeps; unknown where a compiled program came from a cache. DDPOptimizer
+        (torch 2.11) drops the policy when it splits a program at DDP's buckets, and everything is recomputed."""
+        asked = self._recomputation.choices_asked
+        if asked == 0 and self._watch is not None:
+            from .watch import cache_counts
+
+            if cache_counts()["autograd_hits"] > 0:
+                return None
+        return asked
+
     def settings(self) -> str:
         """`set` and `used` of the record's settings, as read back."""
         parameter = self._parameters[0][1]
@@ -223,6 +234,8 @@ class Engine:
         }
         if self._batch is not None:
             used |= describe_input(self._batch[0])
+        if self._cell.checkpointing.policy == "selective":
+            used["selective_choices"] = self._selective_choices()
         if sizes := parallel.bucket_bytes(self._ddp):
             used["bucket_bytes"] = sizes
         if self._precision.scaler is not None:
