@@ -47,11 +47,20 @@ function(stepgauge_test name)
   target_link_libraries(test_${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   stepgauge_own_code(test_${name})
   stepgauge_quick_to_compile(test_${name})
+  if(STEPGAUGE_SANITIZE) # it is the rooms that are examined, and UBSan takes the compiler as long again
+    target_compile_options(test_${name} PRIVATE -fno-sanitize=undefined)
+  endif()
   if(NOT "torch" IN_LIST ARG_LABELS AND NOT "gpu" IN_LIST ARG_LABELS) # those precompile Torch
     stepgauge_precompiled(test_${name} test_status ${STEPGAUGE_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
     # GCC 12 forgets that precompiled headers are the system's, and has the same wrong ideas of strings as above.
     target_compile_options(test_${name} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
+  endif()
+  if(NOT "torch" IN_LIST ARG_LABELS AND NOT "gpu" IN_LIST ARG_LABELS AND NOT "timing" IN_LIST ARG_LABELS)
+    list(APPEND ARG_LABELS sanitized) # the sanitized build has it too
+    if(NOT STEPGAUGE_UNIT_TESTS_IN_ALL AND NOT STEPGAUGE_SANITIZE)
+      set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    endif()
   endif()
   add_test(NAME ${name} COMMAND test_${name} --gtest_shuffle)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "unit;${ARG_LABELS}"

@@ -163,6 +163,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help="every mutant (default: the everyday ones)")
     parser.add_argument("--only", metavar="GLOB", help="mutants of this name")
     parser.add_argument("--list", action="store_true", help="what is planted, and what a user would lose")
+    parser.add_argument("--programs", action="store_true", help="the test programs that find them, by name")
     return parser.parse_args(arguments)
 
 
@@ -191,6 +192,9 @@ def main(arguments: list[str]) -> int:
         if options.list:
             for mutant in mutants:
                 print(f"{mutant.name} ({mutant.file}, {mutant.test}): {mutant.loses}")
+            return FOUND
+        if options.programs:
+            print(*sorted({mutant.test for mutant in mutants}))
             return FOUND
         build = Build(options.source, options.build or options.source / "build", {mutant.test for mutant in mutants},
                       options.ninja)
