@@ -106,6 +106,9 @@ class DeviceRoom {
   virtual c10::intrusive_ptr<c10d::Backend> make_backend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                                          int size) = 0;
   virtual c10d::ProcessGroup::BackendType backend_type() const = 0;
+  /// One all-reduce (sum, fp32, in place) by the communication library itself, over the backend's communicator on the
+  /// current stream; false where the library cannot be called so.
+  virtual bool bare_all_reduce(c10d::Backend& /*backend*/, torch::Tensor& /*tensor*/) { return false; }
 
   virtual Json describe() const = 0;  ///< name, index, memory: for the record
   virtual Json software() const = 0;  ///< versions as loaded

@@ -55,16 +55,21 @@ def meet(rank: contract.Rank, device) -> None:
         raise RuntimeError("the first all-reduce gave a wrong result")
 
 
-def any_rank(rank: contract.Rank, device, conditions: list[bool]) -> list[bool]:
-    """Each condition: does it hold on any rank?"""
+def largest(rank: contract.Rank, device, values: list[float]) -> list[float]:
+    """Each value's largest over the ranks."""
     import torch
     import torch.distributed as dist
 
     if rank.world_size == 1:
-        return conditions
-    flags = torch.tensor([float(condition) for condition in conditions], device=device)
-    dist.all_reduce(flags, op=dist.ReduceOp.MAX)
-    return [flag > 0 for flag in flags.tolist()]
+        return values
+    shared = torch.tensor(values, device=device, dtype=torch.float64)
+    dist.all_reduce(shared, op=dist.ReduceOp.MAX)
+    return shared.tolist()
+
+
+def any_rank(rank: contract.Rank, device, conditions: list[bool]) -> list[bool]:
+    """Each condition: does it hold on any rank?"""
+    return [flag > 0 for flag in largest(rank, device, [float(condition) for condition in conditions])]
 
 
 def describe_device(device) -> dict:
@@ -162,6 +167,11 @@ def run(rank: contract.Rank, record: dict, progress: contract.Progress) -> None:
         result = measured.run(rank.trace_path)
     finally:
         keep_loop(record, measured.result, room)
+    if rank.world_size > 1 and rank.cell["measure"].get("allreduce_sweep"):
+        import sweep
+
+        progress.phase("sweep")
+        record["communication"] = sweep.sweep(room, lambda values: largest(rank, device, values))
     progress.phase("finish")
     finish(record, result, trainer)
     if record["status"] == "ok":

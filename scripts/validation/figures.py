@@ -212,7 +212,28 @@ def against_benchstat(bounds: dict, measured: dict | None) -> dict:
                   f"compare {measured['compare_s']:.2f} with the values in memory; {measured['machine']}, {measured['made_at']}")
 
 
-def apart(bounds: dict, gates: list[dict], benchstat: dict | None) -> list[dict]:
+def on_h200(bounds: dict, own: dict | None) -> list[dict]:
+    if own is None:
+        out = []
+        for name in ("h200_launches", "h200_repaired_gates", "h200_planted"):
+            limit = next(f"{'>=' if key == 'at_least' else '<='} {value}" for key, value in bounds[name].items() if key != "what")
+            out.append(figure(name, "real H200", None, limit, NOT_MEASURED, None, "stepgauge calibrate there, then --launches RUN"))
+        return out
+    least, most = bounds["h200_launches"]["at_least"], bounds["h200_repaired_gates"]["blocked_at_most"]
+    spreads = ", ".join(f"{cell} {percent(value)}" for cell, value in own["s_d"].items())
+    out = [figure("h200_launches", f"{own['cells']} cells", own["launches"], f">= {least}", judged(own["launches"] >= least and own["cells"] >= 4), None,
+                  f"{own['measured_at']}; s_d of throughput: {spreads}")]
+    blocked = own["quiet"]["blocked_gates"]
+    out.append(figure("h200_repaired_gates", f"{own['quiet']['gates']} gates of {own['gated']} cells", blocked["hits"], f"<= {most}",
+                      judged(blocked["hits"] <= most), blocked, f"{own['quiet']['inconclusive']} of {own['quiet']['rows']} rows inconclusive"))
+    for effect, result in own["planted"].items():
+        found, bound = result["blocked_gates"], effect == 0.05
+        out.append(figure("h200_planted", f"{percent(effect)} planted into one cell's numbers", 10 * found["share"], f">= {bounds['h200_planted']['at_least']}" if bound else "-",
+                          judged(10 * found["share"] >= bounds["h200_planted"]["at_least"]) if bound else REPORTED, found, "of ten"))
+    return out
+
+
+def apart(bounds: dict, gates: list[dict], benchstat: dict | None, own: dict | None) -> list[dict]:
     """What is measured by calls of its own, and what cannot be measured here."""
     out = [against_benchstat(bounds["speed_benchstat"], benchstat)]
     blocked, wanted = sum(gate["exit_code"] == 1 for gate in gates), bounds["cpu_gates"]
@@ -223,13 +244,10 @@ def apart(bounds: dict, gates: list[dict], benchstat: dict | None) -> list[dict]
     outcome = judged(blocked <= wanted["blocked_at_most"]) if told >= wanted["gates"] or blocked else NOT_MEASURED
     out.append(figure("cpu_gates", f"{told} of {wanted['gates']} gates that compared something", blocked if gates else None,
                       f"<= {wanted['blocked_at_most']}", outcome, None, note))
-    for name in ("h200_launches", "h200_repaired_gates", "h200_planted"):
-        limit = next(f"{'>=' if key == 'at_least' else '<='} {value}" for key, value in bounds[name].items() if key != "what")
-        out.append(figure(name, "real H200", None, limit, NOT_MEASURED, None, "needs the GPUs; not measured by this script"))
-    return out
+    return out + on_h200(bounds, own)
 
 
-def all_figures(done: Done, bounds: dict, published: list[list[int]], gates: list[dict], benchstat: dict | None,
+def all_figures(done: Done, bounds: dict, published: list[list[int]], gates: list[dict], benchstat: dict | None, own: dict | None,
                 quick: bool) -> list[dict]:
     parts: list[Callable[[], list[dict]]] = [
         lambda: false_blocks(done, bounds["false_blocks"]), lambda: symmetry(done, bounds["symmetry"]),
@@ -238,5 +256,5 @@ def all_figures(done: Done, bounds: dict, published: list[list[int]], gates: lis
         lambda: test_level(done, bounds["test_level"]), lambda: go_data(done, bounds["go_false_per_test"], bounds["go_test_level"]),
         lambda: change_points(done, bounds["change_points"], published), lambda: moderated(done, bounds["moderated_variance"]),
         lambda: nightly(done, bounds["nightly"]), lambda: weekly(done, bounds["weekly"]), lambda: speed(done, bounds, quick),
-        lambda: apart(bounds, gates, benchstat)]
+        lambda: apart(bounds, gates, benchstat, own)]
     return [one for part in parts for one in part()]

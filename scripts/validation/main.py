@@ -15,6 +15,7 @@ import time
 import benchstat
 import cpu_gates
 import figures
+import own_launches
 import page
 import public_data
 import settings
@@ -32,12 +33,14 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         prog="scripts/validate_statistics", description=TEXT, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="Exit codes: 0 no figure that was measured fails, 1 one fails, 2 wrong usage or a program is missing")
     parser.add_argument("--quick", action="store_true", help="fewer settings and gates, without pictures: under a minute")
-    parser.add_argument("--again", action="store_true", help="judge the trials of DIR/statistics.json again, with new bounds, CPU gates or benchstat; runs none")
+    parser.add_argument("--again", action="store_true", help="judge the trials of DIR/statistics.json again, with new bounds, CPU gates, launches or benchstat; runs none")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="trials at a time (default: the processors)")
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR", help="where to (default: results/statistics; --quick: build/statistics)")
     parser.add_argument("--cpu-gates", type=int, metavar="N", help="only: N more A/A gates of configs/smoke.yaml here, kept in DIR/cpu_gates.jsonl")
     parser.add_argument("--only", metavar="GLOB", help="with --cpu-gates: cells of the suite")
     parser.add_argument("--worker", metavar="CMD", help="with --cpu-gates: another worker for both arms")
+    parser.add_argument("--launches", type=pathlib.Path, metavar="RUN",
+                        help="only: take the launches of a calibrate run on H200 into DIR/h200_launches.json, judged by the next call")
     parser.add_argument("--benchstat", metavar="PROGRAM",
                         help="only: Go's benchstat beside compare, 1,000,000 values; kept in DIR/benchstat.json, judged by the next call")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin", metavar="DIR", help="where the programs are")
@@ -108,8 +111,10 @@ def validate(options: argparse.Namespace) -> int:
     document = kept_document(options.out / "statistics.json") if options.again else made_document(options)
     done = [(one["setting"], one["result"]) for one in document["trials"]]
     published = public_data.change_trial(ROOT / "tests/stats/data")[1]
+    own = own_launches.measured(own_launches.read(options.out / "h200_launches.json"),
+                                lambda setting: run_trial(options.bin / "statistics-trial", setting))
     judged = figures.all_figures(done, bounds, published, cpu_gates.read(options.out / "cpu_gates.jsonl"),
-                                 benchstat.read(options.out / "benchstat.json"), document["quick"])
+                                 benchstat.read(options.out / "benchstat.json"), own, document["quick"])
     document["figures"] = judged
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "statistics.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
@@ -137,6 +142,11 @@ def main(arguments: list[str]) -> int:
             options.out.mkdir(parents=True, exist_ok=True)
             more = [part for name, value in (("--only", options.only), ("--worker", options.worker)) if value for part in (name, value)]
             cpu_gates.add_gates(options.cpu_gates, options.bin / "stepgauge", ROOT / "configs/smoke.yaml", options.out / "cpu_gates.jsonl", more)
+            return OK
+        if options.launches:
+            options.out.mkdir(parents=True, exist_ok=True)
+            cells = own_launches.add(options.launches, options.out / "h200_launches.json")["cells"]
+            print(f"{len(cells)} cells, {min(map(len, cells.values()))} launches and more each")
             return OK
         if options.benchstat:
             measured = benchstat.measure(options.benchstat, lambda setting: run_trial(options.bin / "statistics-trial", setting))

@@ -1,6 +1,8 @@
 """scripts/validate_statistics: figures of the product's own rules beside bounds, and a script that cannot say "pass" of what it did not see."""
 
 import json
+import math
+import random
 import subprocess
 import sys
 
@@ -9,6 +11,7 @@ from conftest import BIN, SOURCE, assert_valid, strict_json
 
 sys.path.insert(0, str(SOURCE / "scripts" / "validation"))
 import figures  # noqa: E402
+import own_launches  # noqa: E402
 import page  # noqa: E402
 import public_data  # noqa: E402
 import settings  # noqa: E402
@@ -99,7 +102,7 @@ def test_uneven_errors_and_missing_gates_do_not_pass():
     assert figures.symmetry(quiet(8, 300, 0.02), BOUNDS["symmetry"])[0]["outcome"] == "fail"  # 2 / 2^8 = 0.0078
     assert figures.symmetry(quiet(7, 300, 0.02), BOUNDS["symmetry"])[0]["outcome"] == "pass"  # 2 / 2^7 = 0.0156
     cell = {"rows": 16, "compared": 16, "invalid": 0, "inconclusive": 0, "not_gateable": 0}
-    outcomes = [[one["outcome"] for one in figures.apart(BOUNDS, gates, None) if one["name"] == "cpu_gates"][0]
+    outcomes = [[one["outcome"] for one in figures.apart(BOUNDS, gates, None, None) if one["name"] == "cpu_gates"][0]
                 for gates in ([], [{"exit_code": 0} | cell] * 19, [{"exit_code": 3} | cell | {"compared": 0}] * 20,
                               [{"exit_code": 0} | cell] * 20, [{"exit_code": 1} | cell])]
     assert outcomes == ["not measured", "not measured", "not measured", "pass", "fail"]
@@ -152,3 +155,32 @@ def test_nothing_to_judge_again(tmp_path):
     assert done.returncode == 2 and "statistics.json" in done.stderr, done
     (tmp_path / "statistics.json").write_text('{"schema": "stepgauge.statistics", "version": 2}')
     assert script("--again", "--out", tmp_path).returncode == 2
+
+
+def calibrated(folder, cells: dict[str, list[float]], gpus: str = "NVIDIA H200"):
+    folder.mkdir()
+    (folder / "run.json").write_text(json.dumps({"suite": {"name": "pr_gate"}, "fingerprint": {"gpus": [gpus]}, "created_at": "2026-11-30"}))
+    records = [{"cell": {"id": cell}, "launch": launch, "status": status, "metrics": {"throughput": {"value": value}}}
+               for cell, values in cells.items() for launch, value in enumerate(values)
+               for status, value in (("unsteady", 1.0), ("ok", value))]  # each launch was made again
+    (folder / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return folder
+
+
+def test_launches_of_calibrate_are_gated_again_and_again(tmp_path):
+    noise = random.Random(1)
+    cells = {cell: [1000 * math.exp(noise.gauss(0, 0.005)) for _ in range(40)] for cell in "abcd"}
+    out = tmp_path / "out"
+    for name, part in (("first", "ab"), ("second", "cd")):
+        done = script("--launches", calibrated(tmp_path / name, {cell: cells[cell] for cell in part}), "--out", out)
+        assert done.returncode == 0, done.stderr
+    kept = own_launches.read(out / "h200_launches.json")
+    assert kept["cells"] == cells
+    judged = figures.on_h200(BOUNDS, own_launches.measured(kept, lambda setting: trial(**{key: value for key, value in setting.items() if key != "name"})))
+    assert [one["outcome"] for one in judged] == ["pass", "pass", "pass", "reported"], judged
+    assert judged[2]["value"] > 9.9 and judged[0]["value"] == 40 and "a 0." in judged[0]["note"]
+    done = script("--launches", calibrated(tmp_path / "other", cells, "NVIDIA A100"), "--out", out)
+    assert done.returncode == 2 and "another suite or machine" in done.stderr
+    few = {cell: values[:20] for cell, values in cells.items()}
+    assert own_launches.measured(kept | {"cells": few}, trial) is None, "too few for one gate"
+    assert [one["outcome"] for one in figures.on_h200(BOUNDS, None)] == ["not measured"] * 3

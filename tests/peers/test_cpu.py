@@ -50,9 +50,12 @@ def test_llama_one_rank(launch):
 
 def test_resnet_two_ranks(launch):
     run = launch({**RESNET, "memory_format": "channels_last", "input": "fresh",
-                  "ddp": {"ranks": 2, "bucket_cap_mb": 10, "first_bucket_mb": 2}})
+                  "ddp": {"ranks": 2, "bucket_cap_mb": 10, "first_bucket_mb": 2}, "measure": {"allreduce_sweep": True}})
     check_ok(run, 2, 2, "samples")
     first, second = run.records
+    points = first["communication"]["sweep"]
+    assert [point["bytes"] for point in points][:3] == [1024, 4096, 16384] and first["communication"] == second["communication"]
+    assert all(point["busbw_gbps"] == pytest.approx(point["bytes"] / point["time_us"] / 1e3) for point in points)  # two ranks
     assert first["losses"] != second["losses"]  # each rank has its own data
     used = first["settings"]["used"]
     assert used["memory_format"] == "channels_last"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "contract/loose_json.hpp"
 #include "report/detail/article_sheets.hpp"
 #include "report/detail/cell_groups.hpp"
 #include "report/detail/cell_summary.hpp"
@@ -72,6 +73,37 @@ Sheet topologies_sheet(const ResultSet& results) {
   return out;
 }
 
+/// Time of an all-reduce of that size through the process group, us.
+std::optional<double> group_time_us(const Json& communication, double bytes) {
+  for (const auto& point : loose::list(communication, "sweep")) {
+    if (loose::number(point, "bytes") == bytes) return loose::number(point, "time_us");
+  }
+  return bytes == 8 ? loose::number(communication, "latency_us") : std::nullopt;
+}
+
+/// Empty where no cell called the library.
+Sheet bare_sheet(const ResultSet& results) {
+  Sheet out{"All-reduces through the process group and by NCCL alone, on the same communicator (us)",
+            {{"asked", true}, {"bytes"}, {"process group"}, {"NCCL"}, {"bandwidth, group / NCCL"}},
+            {},
+            {}};
+  for (const auto& group : group_cells(results, Axis::topology)) {
+    SheetGroup shown{group.title, {}};
+    for (const auto& one : group.cells) {
+      const auto& communication = last_part(*one.results, "communication");
+      for (const auto& point : loose::list(communication, "sweep_bare")) {
+        const auto bytes = loose::number(point, "bytes"), bare = loose::number(point, "time_us");
+        const auto grouped = bytes ? group_time_us(communication, *bytes) : std::nullopt;
+        if (!bare || !grouped) continue;
+        shown.rows.push_back({{one.name, fmt::format("{:.0f}", *bytes), four_digits(grouped), four_digits(bare),
+                               four_digits(*bare / *grouped)}});
+      }
+    }
+    if (!shown.rows.empty()) out.groups.push_back(std::move(shown));
+  }
+  return out;
+}
+
 std::vector<std::string> alarm_notes(const ResultSet& results) {
   std::vector<std::string> out;
   for (const auto& cell : results.cells) {
@@ -123,7 +155,9 @@ std::vector<Sheet> topology_sheets(const ResultSet& results) {
       "goes "
       "negative where streams overlap; stall_article of the records has it. used and algo: as NCCL's log says.");
   measured.notes.push_back(measured_on(results, "hardware and model that it does not name"));
-  return {claims, measured};
+  auto bare = bare_sheet(results);
+  if (bare.groups.empty()) return {claims, measured};
+  return {claims, measured, bare};
 }
 
 std::vector<Sheet> log_sheets(const ResultSet& results) {

@@ -246,6 +246,15 @@ class CudaRoom final : public DeviceRoom {
     return backend;
   }
   c10d::ProcessGroup::BackendType backend_type() const override { return c10d::ProcessGroup::BackendType::NCCL; }
+  bool bare_all_reduce(c10d::Backend& backend, torch::Tensor& tensor) override {
+    auto* nccl = dynamic_cast<c10d::ProcessGroupNCCL*>(&backend);
+    auto* communicator = nccl == nullptr ? nullptr : reinterpret_cast<ncclComm_t>(nccl->getCommPtr());
+    if (communicator == nullptr) return false;
+    const auto result = ncclAllReduce(tensor.data_ptr(), tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()),
+                                      ncclFloat, ncclSum, communicator, at::cuda::getCurrentCUDAStream(index_).stream());
+    TORCH_CHECK(result == ncclSuccess, "ncclAllReduce failed: ", ncclGetErrorString(result));
+    return true;
+  }
 
   Json describe() const override {
     char bus[32] = {};

@@ -40,6 +40,9 @@ class RankGroup {
   /// The same for each element.
   std::vector<double> max_over_ranks(const std::vector<double>& values);
 
+  /// DeviceRoom::bare_all_reduce over this group's backend: nothing of it is recorded.
+  bool bare_all_reduce(torch::Tensor& tensor) { return room_.bare_all_reduce(backend_->inner(), tensor); }
+
   /// This rank's next collective does what a planted fault of `kind` says: "skip_collective", "other_length".
   void plant(const std::string& kind);
 

@@ -64,6 +64,7 @@ class RecordingBackend final : public c10d::Backend {
   void shutdown() override { inner_->shutdown(); }
 
   const TrafficCounter& traffic() const { return traffic_; }
+  c10d::Backend& inner() { return *inner_; }
 
  private:
   enum class Fault { none, skip_collective, other_length };

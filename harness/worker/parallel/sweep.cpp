@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <set>
 
 #include "worker/parallel/sweep_point.hpp"
 
@@ -14,6 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int blocks = 5;
 constexpr std::int64_t latency_bytes = 8;
+constexpr std::int64_t small_bytes = 64 << 10;
 constexpr double budget_us = 2e6;    ///< of all sizes together, as planned
 constexpr double patience_us = 4e6;  ///< after that no larger size is begun
 constexpr int most_pairs = 28;       ///< of 8 ranks
@@ -38,6 +41,7 @@ class Sweep {
     sizes.insert(sizes.begin(), latency_bytes);
     share_us_ = budget_us / static_cast<double>(sizes.size());
     buffer_ = torch::zeros({sizes.back() / 4}, torch::TensorOptions().device(room_.device()).dtype(torch::kFloat32));
+    const AllReduce through_group = [&](std::vector<torch::Tensor>& one) { group_.group()->allreduce(one)->wait(); };
     auto points = Json::array();
     const auto start = Clock::now();
     for (const auto bytes : sizes) {
@@ -45,13 +49,14 @@ class Sweep {
         out_["sweep_stopped"] = fmt::format("{} bytes and more would have taken too long", bytes);
         break;
       }
-      const auto point = time_size(bytes);
+      const auto point = time_size(bytes, through_group);
       if (bytes == latency_bytes)
         out_["latency_us"] = point.at("time_us");
       else
         points.push_back(point);
     }
     out_["sweep"] = points;
+    if (!points.empty()) time_bare(points.back().at("bytes"));
     buffer_.reset();
     time_pairs(std::min<std::int64_t>(cap, on_cpu ? 8 << 20 : 64 << 20));
     room_.release_cache();
@@ -59,9 +64,20 @@ class Sweep {
   }
 
  private:
-  void all_reduce(std::vector<torch::Tensor>& tensors) { group_.group()->allreduce(tensors)->wait(); }
+  using AllReduce = std::function<void(std::vector<torch::Tensor>&)>;
 
-  Json time_size(std::int64_t bytes) {
+  /// The same without the process group around it, which tells what that adds.
+  void time_bare(std::int64_t largest) {
+    std::vector<torch::Tensor> tensors{buffer_.narrow(0, 0, latency_bytes / 4)};
+    if (!group_.bare_all_reduce(tensors.front())) return;
+    const AllReduce bare = [&](std::vector<torch::Tensor>& one) { group_.bare_all_reduce(one.front()); };
+    auto points = Json::array();
+    for (const auto bytes : std::set{latency_bytes, std::min(small_bytes, largest), largest})
+      points.push_back(time_size(bytes, bare));
+    out_["sweep_bare"] = points;
+  }
+
+  Json time_size(std::int64_t bytes, const AllReduce& all_reduce) {
     std::vector<torch::Tensor> tensors{buffer_.narrow(0, 0, bytes / 4)};
     for (int i = 0; i < (bytes <= (1 << 20) ? 5 : 1); ++i) all_reduce(tensors);
     room_.synchronize();
