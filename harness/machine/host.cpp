@@ -115,14 +115,20 @@ std::optional<double> quota_cores(std::string_view cpu_max) {
   return *quota / *period;
 }
 
+namespace {
+
+int within_quota(int cores) {
+  const auto quota = quota_cores(slurp("/sys/fs/cgroup/cpu.max"));
+  return quota ? std::min(cores, std::max(1, static_cast<int>(std::ceil(*quota)))) : cores;
+}
+
+}  // namespace
+
 int usable_cores() {
   int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   cpu_set_t mask;
   if (::sched_getaffinity(0, sizeof mask, &mask) == 0) cores = std::max(1, CPU_COUNT(&mask));
-  if (const auto quota = quota_cores(slurp("/sys/fs/cgroup/cpu.max"))) {
-    cores = std::min(cores, std::max(1, static_cast<int>(std::ceil(*quota))));
-  }
-  return cores;
+  return within_quota(cores);
 }
 
 void inspect_host(Machine& machine) {
@@ -132,7 +138,8 @@ void inspect_host(Machine& machine) {
   utsname names{};
   if (::uname(&names) == 0) machine.kernel = std::string(names.sysname) + " " + names.release + " " + names.machine;
   const auto cpuinfo = slurp("/proc/cpuinfo");
-  machine.cpu = {cpu_model(cpuinfo), usable_cores(), socket_count(cpuinfo), numa_node_count()};
+  const auto online = static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  machine.cpu = {cpu_model(cpuinfo), usable_cores(), socket_count(cpuinfo), numa_node_count(), within_quota(online)};
   machine.memory_gib = total_memory_gib(slurp("/proc/meminfo"));
   if (const auto limit = leading_number(slurp("/sys/fs/cgroup/memory.max")); limit && *limit > 0) {
     machine.memory_gib = std::min(machine.memory_gib, *limit / (1024.0 * 1024.0 * 1024.0));

@@ -163,6 +163,7 @@ Json to_json(const Machine& machine) {
           {"kernel", machine.kernel},
           {"cpu",
            {{"model", machine.cpu.model},
+            {"cores", machine.cpu.cores},
             {"usable_cores", machine.cpu.usable_cores},
             {"sockets", machine.cpu.sockets},
             {"numa_nodes", machine.cpu.numa_nodes}}},

@@ -36,11 +36,13 @@ std::string text_member(const Json& value, const char* key) {
   return found != nullptr && found->is_string() ? found->get<std::string>() : "";
 }
 
-Json cpu_part(const Json& environment) {
+/// On a CPU the cores that a run may use are what it is measured on. A run on GPUs may be bound to some of its
+/// machine's and is of that machine all the same (records of before do not know how many that has).
+Json cpu_part(const Json& environment, bool uses_gpu) {
   const auto* cpu = member(environment, "cpu");
   if (cpu == nullptr) return nullptr;
   const auto model = text_member(*cpu, "model");
-  const auto* cores = member(*cpu, "usable_cores");
+  const auto* cores = member(*cpu, uses_gpu && member(*cpu, "cores") != nullptr ? "cores" : "usable_cores");
   if (model.empty() || cores == nullptr || !cores->is_number_integer()) return nullptr;
   return {{"model", model}, {"cores", *cores}};
 }
@@ -90,7 +92,7 @@ std::string link_text(const Json& links) {
 Json fingerprint(const Json& environment, bool uses_gpu) {
   const auto* inner = member(environment, "machine");
   const auto& machine = inner != nullptr ? *inner : environment;
-  const auto cpu = cpu_part(machine);
+  const auto cpu = cpu_part(machine, uses_gpu);
   if (cpu.is_null()) return Json::object();
   Json out{{"cpu", cpu}};
   if (!uses_gpu) return cpu.at("model") == "unknown" ? Json::object() : out;

@@ -16,26 +16,13 @@ struct Kept {
   std::string run;
 };
 
-int cores(const RunInfo& info) {
-  return info.fingerprint.is_object() && info.fingerprint.contains("cpu") ? info.fingerprint["cpu"].value("cores", 0)
-                                                                          : 0;
-}
-
-/// Parts of one machine with GPUs may have had a part of its cores each; on a machine without, cores are what is measured.
-bool same_machine(Json first, Json other) {
-  for (auto* fingerprint : {&first, &other})
-    if (fingerprint->is_object() && fingerprint->contains("gpus") && fingerprint->contains("cpu"))
-      (*fingerprint)["cpu"].erase("cores");
-  return first == other;
-}
-
 void require_same(const RunFolder& first, const RunFolder& other) {
   const auto name = [](const RunFolder& run) { return run.path().string(); };
   if (first.info().suite != other.info().suite || first.info().suite_hash != other.info().suite_hash) {
     throw RunConflict(fmt::format("{} and {} are runs of different suites (\"{}\", \"{}\", or one text changed since)",
                                   name(first), name(other), first.info().suite, other.info().suite));
   }
-  if (!same_machine(first.info().fingerprint, other.info().fingerprint)) {
+  if (first.info().fingerprint != other.info().fingerprint) {
     throw RunConflict(fmt::format("{} and {} were measured on different machines", name(first), name(other)));
   }
 }
@@ -76,9 +63,7 @@ void add_skipped(RunInfo& into, const RunInfo& from) {
 }
 
 RunInfo merged_info(const std::vector<RunFolder>& runs) {
-  auto info = std::max_element(runs.begin(), runs.end(), [](const RunFolder& a, const RunFolder& b) {
-                return cores(a.info()) < cores(b.info());
-              })->info();
+  auto info = runs.front().info();
   info.skipped.clear();
   info.shard = nullptr;
   for (const auto& run : runs) {

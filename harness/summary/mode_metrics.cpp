@@ -98,8 +98,7 @@ class Metrics {
   void pools() {
     const bool captures = is_cuda_graph_mode(cell_.compile) || cell_.compile == "compile.reduce-overhead" ||
                           cell_.compile == "compile.max-autotune";
-    put("graph_pools",
-        max_over(ranks_, [](const RankRecord& rank) { return graph_pools_mib(rank); }),
+    put("graph_pools", max_over(ranks_, [](const RankRecord& rank) { return graph_pools_mib(rank); }),
         captures ? std::string(silent) : cell_.compile + " captures no CUDA graph");
   }
 

@@ -96,9 +96,11 @@ Setting judge_checkpointing(const Cell& cell, const std::vector<RankRecord>& ran
     if (number(part(part(rank, "settings"), "used"), "selective_choices") == 0.0) {
       out.used = "all recomputed";
       out.ineffective = true;
-      out.why = fmt::format("checkpointing {}: nobody asked which results to keep, so all were recomputed", cell.checkpointing);
+      out.why = fmt::format("checkpointing {}: nobody asked which results to keep, so all were recomputed",
+                            cell.checkpointing);
       if (has_compile_caches(cell.compile) && cell.ddp.ranks > 1 && cell.compile_options.ddp_optimizer)
-        out.why += "; torch.compile's DDPOptimizer loses the choice where it splits the program: try ddp_optimizer: false";
+        out.why +=
+            "; torch.compile's DDPOptimizer loses the choice where it splits the program: try ddp_optimizer: false";
       break;
     }
     const auto recomputed = number(checkpoint, "recomputed_blocks_per_step");

@@ -43,6 +43,7 @@ TEST(Inspect, DescribesThisMachine) {
   EXPECT_THAT(machine.os, Not(IsEmpty()));
   EXPECT_THAT(machine.kernel, ::testing::StartsWith("Linux "));
   EXPECT_GE(machine.cpu.usable_cores, 1);
+  EXPECT_GE(machine.cpu.cores, machine.cpu.usable_cores);
   EXPECT_GT(machine.memory_gib, 0.1);
   EXPECT_EQ(machine.gpus.empty(), !machine.gpus_absent.empty()) << "no GPU needs a reason, and only then";
   EXPECT_EQ(machine.links.size(), machine.gpus.size() * (machine.gpus.empty() ? 0 : machine.gpus.size() - 1) / 2);

@@ -175,7 +175,8 @@ TEST(Article, A3WhatTheProcessGroupAddsToNccl) {
   EXPECT_THAT(article_markdown(results, "A3"), Not(HasSubstr("by NCCL alone")));
   auto& communication = results.cells[0].launches[0].detail["communication"];
   communication["sweep"][1]["time_us"] = 3300;
-  communication["sweep_bare"] = {{{"bytes", 8}, {"time_us", 10}}, {{"bytes", 1 << 30}, {"time_us", 3267}}, {{"bytes", 7}}};
+  communication["sweep_bare"] = {
+      {{"bytes", 8}, {"time_us", 10}}, {{"bytes", 1 << 30}, {"time_us", 3267}}, {{"bytes", 7}}};
   const auto text = article_markdown(results, "A3");
   EXPECT_THAT(text, HasSubstr("| auto | 8 | 12.50 | 10.00 | 0.8000 |"));
   EXPECT_THAT(text, HasSubstr("| auto | 1073741824 | 3300 | 3267 | 0.9900 |"));

@@ -47,6 +47,15 @@ TEST(Fingerprint, WhatMakesRunsIncomparable) {
   EXPECT_NE(fingerprint(model, true), reference);
 }
 
+TEST(Fingerprint, OnGpusARunThatIsBoundToSomeCoresIsOfTheSameMachine) {
+  auto whole = machine(), bound = machine();
+  whole["cpu"]["cores"] = bound["cpu"]["cores"] = 32;
+  bound["cpu"]["usable_cores"] = 16;
+  EXPECT_EQ(fingerprint(bound, true), fingerprint(whole, true));
+  EXPECT_EQ(fingerprint(whole, true), fingerprint(machine(), true)) << "baselines of before are still this machine's";
+  EXPECT_NE(fingerprint(bound, false), fingerprint(whole, false));
+}
+
 TEST(Fingerprint, MemoryIsTheNominalSize) {
   EXPECT_EQ(fingerprint(machine(2, "NVIDIA H200", 143156), true), fingerprint(machine(2, "NVIDIA H200", 143771), true));
   EXPECT_EQ(fingerprint(machine(1, "x", 81559), true)["gpus"][0]["memory_gib"], 80);

@@ -250,8 +250,9 @@ class CudaRoom final : public DeviceRoom {
     auto* nccl = dynamic_cast<c10d::ProcessGroupNCCL*>(&backend);
     auto* communicator = nccl == nullptr ? nullptr : reinterpret_cast<ncclComm_t>(nccl->getCommPtr());
     if (communicator == nullptr) return false;
-    const auto result = ncclAllReduce(tensor.data_ptr(), tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()),
-                                      ncclFloat, ncclSum, communicator, at::cuda::getCurrentCUDAStream(index_).stream());
+    const auto result =
+        ncclAllReduce(tensor.data_ptr(), tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), ncclFloat,
+                      ncclSum, communicator, at::cuda::getCurrentCUDAStream(index_).stream());
     TORCH_CHECK(result == ncclSuccess, "ncclAllReduce failed: ", ncclGetErrorString(result));
     return true;
   }
