@@ -94,6 +94,13 @@ def test_the_gitlab_job_that_runs_the_change_has_no_token():
     assert jobs["stepgauge-comment"]["rules"][0]["when"] == "always", "a red gate would get no comment"
 
 
+def test_nights_that_confirm_have_the_commits_of_the_nights_before():
+    checkout, = (step for _, step in github_steps(CI / "github/nightly.yml") if step.get("uses", "").startswith("actions/checkout"))
+    night = parsed(CI / "gitlab/stepgauge.gitlab-ci.yml")["stepgauge-nightly"]
+    assert "--confirm" in (CI / "github/nightly.yml").read_text() and checkout["with"]["fetch-depth"] == 0
+    assert any("--confirm" in line for line in night["script"]) and night["variables"]["GIT_DEPTH"] == "0"
+
+
 def git(folder, *arguments):
     subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *arguments], cwd=folder, check=True, capture_output=True)
 
