@@ -8,6 +8,7 @@
 #include "contract/loose_json.hpp"
 #include "contract/plural.hpp"
 #include "summary/detail/over_ranks.hpp"
+#include "summary/mode_settings.hpp"
 
 namespace stepgauge::summary {
 namespace {
@@ -96,10 +97,8 @@ class Metrics {
   }
 
   void pools() {
-    const bool captures = is_cuda_graph_mode(cell_.compile) || cell_.compile == "compile.reduce-overhead" ||
-                          cell_.compile == "compile.max-autotune";
     put("graph_pools", max_over(ranks_, [](const RankRecord& rank) { return graph_pools_mib(rank); }),
-        captures ? std::string(silent) : cell_.compile + " captures no CUDA graph");
+        promises_graph_launches(cell_.compile) ? std::string(silent) : cell_.compile + " captures no CUDA graph");
   }
 
   void census() {
