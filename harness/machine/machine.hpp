@@ -19,7 +19,7 @@ struct Cpu {
   int usable_cores = 1;  ///< affinity mask and cgroup quota
   int sockets = 1;
   int numa_nodes = 1;
-  int cores = 1;  ///< cgroup quota, whatever this process is bound to
+  int cores = 1;  ///< the machine's within the cgroup quota, whichever of them this process is bound to
 };
 
 struct SharedMemory {

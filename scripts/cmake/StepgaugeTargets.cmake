@@ -55,11 +55,11 @@ function(stepgauge_test name)
     # GCC 12 forgets that precompiled headers are the system's, and has the same wrong ideas of strings as above.
     target_compile_options(test_${name} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
-  endif()
-  if(NOT "torch" IN_LIST ARG_LABELS AND NOT "gpu" IN_LIST ARG_LABELS AND NOT "timing" IN_LIST ARG_LABELS)
-    list(APPEND ARG_LABELS sanitized) # the sanitized build has it too
-    if(NOT STEPGAUGE_UNIT_TESTS_IN_ALL AND NOT STEPGAUGE_SANITIZE)
-      set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    if(NOT "timing" IN_LIST ARG_LABELS)
+      list(APPEND ARG_LABELS sanitized) # the sanitized build has it too
+      if(NOT STEPGAUGE_UNIT_TESTS_IN_ALL AND NOT STEPGAUGE_SANITIZE)
+        set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+      endif()
     endif()
   endif()
   add_test(NAME ${name} COMMAND test_${name} --gtest_shuffle)

@@ -75,8 +75,8 @@ run_ctest() {
   say "ctest --preset $preset $*"
   ctest --preset "$preset" --output-junit "$junit" --parallel "$jobs" "$@" || code=$?
   if ! counts=$("$(<build/python)" scripts/lib/junit_counts.py "$junit"); then
-    # A regular expression may match nothing in one of the presets.
-    if (($#)); then say "ctest $preset: no test matches"; return; fi
+    # Two presets share the tests of a whole run, and a regular expression may match nothing in one of them.
+    if (($#)) && [[ $preset == once || $preset == asan ]]; then say "ctest $preset: no test matches"; return; fi
     failed=$((failed + 1))
     failures+=("ctest $preset: no test ran")
     return

@@ -213,13 +213,11 @@ def against_benchstat(bounds: dict, measured: dict | None) -> dict:
 
 
 def on_h200(bounds: dict, own: dict | None) -> list[dict]:
+    least, most, ten = bounds["h200_launches"]["at_least"], bounds["h200_repaired_gates"]["blocked_at_most"], bounds["h200_planted"]["at_least"]
     if own is None:
-        out = []
-        for name in ("h200_launches", "h200_repaired_gates", "h200_planted"):
-            limit = next(f"{'>=' if key == 'at_least' else '<='} {value}" for key, value in bounds[name].items() if key != "what")
-            out.append(figure(name, "real H200", None, limit, NOT_MEASURED, None, "stepgauge calibrate there, then --launches RUN"))
-        return out
-    least, most = bounds["h200_launches"]["at_least"], bounds["h200_repaired_gates"]["blocked_at_most"]
+        limits = {"h200_launches": f">= {least}", "h200_repaired_gates": f"<= {most}", "h200_planted": f">= {ten}"}
+        return [figure(name, "real H200", None, limit, NOT_MEASURED, None, "stepgauge calibrate there, then --launches RUN")
+                for name, limit in limits.items()]
     spreads = ", ".join(f"{cell} {percent(value)}" for cell, value in own["s_d"].items())
     out = [figure("h200_launches", f"{own['cells']} cells", own["launches"], f">= {least}", judged(own["launches"] >= least and own["cells"] >= 4), None,
                   f"{own['measured_at']}; s_d of throughput: {spreads}")]
@@ -228,8 +226,8 @@ def on_h200(bounds: dict, own: dict | None) -> list[dict]:
                       judged(blocked["hits"] <= most), blocked, f"{own['quiet']['inconclusive']} of {own['quiet']['rows']} rows inconclusive"))
     for effect, result in own["planted"].items():
         found, bound = result["blocked_gates"], effect == 0.05
-        out.append(figure("h200_planted", f"{percent(effect)} planted into one cell's numbers", 10 * found["share"], f">= {bounds['h200_planted']['at_least']}" if bound else "-",
-                          judged(10 * found["share"] >= bounds["h200_planted"]["at_least"]) if bound else REPORTED, found, "of ten"))
+        out.append(figure("h200_planted", f"{percent(effect)} planted into one cell's numbers", 10 * found["share"],
+                          f">= {ten}" if bound else "-", judged(10 * found["share"] >= ten) if bound else REPORTED, found, "of ten"))
     return out
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 METRIC = "throughput"
 TOLERANCE = 0.02
 SCREEN, CONFIRM = 5, 15
+PAIRS = SCREEN + CONFIRM
 GATES = 200  # each with its own pairs
 SEED = 20261130
 
@@ -60,8 +61,7 @@ def gates(cells: dict[str, list[float]], effect: float) -> dict:
             times = [1 / value for value in cells[name]]
             shuffle.shuffle(times)
             slower = 1 + effect if index == number % len(names) else 1
-            half = SCREEN + CONFIRM
-            rows.append({"base": times[:half], "head": [slower * value for value in times[half:2 * half]]})
+            rows.append({"base": times[:PAIRS], "head": [slower * value for value in times[PAIRS:2 * PAIRS]]})
         out.append(rows)
     return {"trial": "pairs", "pairs": [SCREEN, CONFIRM], "tolerance": TOLERANCE, "gates": out}
 
@@ -70,7 +70,7 @@ def measured(launches: dict | None, run_trial: Callable[[dict], dict]) -> dict |
     """What the figures need; None where there are no launches, or too few for one gate."""
     if launches is None:
         return None
-    cells = {name: values for name, values in launches["cells"].items() if len(values) >= 2 * (SCREEN + CONFIRM)}
+    cells = {name: values for name, values in launches["cells"].items() if len(values) >= 2 * PAIRS}
     if not cells:
         return None
     named = {f"launches paired again, {effect:.0%} planted": effect for effect in (0, 0.05, 0.02)}

@@ -77,7 +77,7 @@ TEST_F(JournalTest, NullMetricIsAbsentNotZero) {
 }
 
 TEST_F(JournalTest, FullDiskIsAnErrorThatNamesThePath) {
-  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
   std::filesystem::create_symlink("/dev/full", folder_ / "full.jsonl");
   Journal journal(folder_ / "full.jsonl");
   try {

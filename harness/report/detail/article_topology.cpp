@@ -44,8 +44,9 @@ SheetRow topology_row(const GroupedCell& one) {
       {one.name, used_transports(cell),
        fmt::format("{}/{}", first_value(used_setting(cell, "algorithm")), first_value(used_setting(cell, "protocol"))),
        four_digits(middle(cell, "stall_ratio")), four_digits(middle(cell, "exposed_comm")),
-       four_digits(middle(cell, "step_time")), four_digits(sweep_gbps(cell, 64 * mib)),
-       four_digits(sweep_gbps(cell, 1024 * mib)), latency_text(cell), alarmed ? status + ", alarm" : status},
+       four_digits(middle(cell, "step_time")), four_digits(sweep_number(cell, 64 * mib, "busbw_gbps")),
+       four_digits(sweep_number(cell, 1024 * mib, "busbw_gbps")), latency_text(cell),
+       alarmed ? status + ", alarm" : status},
       alarmed ? Color::yellow : Color::none};
 }
 
@@ -73,12 +74,9 @@ Sheet topologies_sheet(const ResultSet& results) {
   return out;
 }
 
-/// Time of an all-reduce of that size through the process group, us.
-std::optional<double> group_time_us(const Json& communication, double bytes) {
-  for (const auto& point : loose::list(communication, "sweep")) {
-    if (loose::number(point, "bytes") == bytes) return loose::number(point, "time_us");
-  }
-  return bytes == 8 ? loose::number(communication, "latency_us") : std::nullopt;
+/// Time of an all-reduce of that size through the process group, us; that of 8 bytes stands apart.
+std::optional<double> group_time_us(const CellResults& cell, double bytes) {
+  return bytes == 8 ? communication_number(cell, {"latency_us"}) : sweep_number(cell, bytes, "time_us");
 }
 
 /// Empty where no cell called the library.
@@ -90,10 +88,9 @@ Sheet bare_sheet(const ResultSet& results) {
   for (const auto& group : group_cells(results, Axis::topology)) {
     SheetGroup shown{group.title, {}};
     for (const auto& one : group.cells) {
-      const auto& communication = last_part(*one.results, "communication");
-      for (const auto& point : loose::list(communication, "sweep_bare")) {
+      for (const auto& point : loose::list(last_part(*one.results, "communication"), "sweep_bare")) {
         const auto bytes = loose::number(point, "bytes"), bare = loose::number(point, "time_us");
-        const auto grouped = bytes ? group_time_us(communication, *bytes) : std::nullopt;
+        const auto grouped = bytes ? group_time_us(*one.results, *bytes) : std::nullopt;
         if (!bare || !grouped) continue;
         shown.rows.push_back({{one.name, fmt::format("{:.0f}", *bytes), four_digits(grouped), four_digits(bare),
                                four_digits(*bare / *grouped)}});

@@ -34,12 +34,9 @@ std::optional<double> communication_number(const CellResults& cell, const std::v
   return value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
 }
 
-std::optional<double> sweep_gbps(const CellResults& cell, double bytes) {
-  const auto& points = loose::part(last_part(cell, "communication"), "sweep");
-  if (!points.is_array()) return std::nullopt;
-  for (const auto& point : points) {
-    const auto &size = loose::part(point, "bytes"), &busbw = loose::part(point, "busbw_gbps");
-    if (size.is_number() && busbw.is_number() && size.get<double>() == bytes) return busbw.get<double>();
+std::optional<double> sweep_number(const CellResults& cell, double bytes, const char* key) {
+  for (const auto& point : loose::list(last_part(cell, "communication"), "sweep")) {
+    if (loose::number(point, "bytes") == bytes) return loose::number(point, key);
   }
   return std::nullopt;
 }

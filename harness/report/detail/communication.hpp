@@ -17,8 +17,8 @@ std::string transports_text(const CellResults& cell);
 /// A number of `communication`, at a path of keys; absent where it is not there.
 std::optional<double> communication_number(const CellResults& cell, const std::vector<const char*>& path);
 
-/// Bus bandwidth of the all-reduce sweep at that size, GB/s.
-std::optional<double> sweep_gbps(const CellResults& cell, double bytes);
+/// What the all-reduce sweep has of that size: "busbw_gbps" (GB/s), "time_us", ...
+std::optional<double> sweep_number(const CellResults& cell, double bytes, const char* key);
 
 /// `topology_check` of the last launch that stalled, whatever its status; null: none did.
 const Json& topology_check(const CellResults& cell);

@@ -27,9 +27,8 @@ KEPT = [
 
 
 class Recomputation:
-    """Counts how often the checkpointed blocks ran. Only for eager steps: under a compiler the count would be a side effect
-    inside the graph. And how often PyTorch asked the selective policy, by whom it is asked at all: the compiler's tracing or each
-    eager block."""
+    """Counts how often the checkpointed blocks ran (eager steps alone: under a compiler the count would be a side effect inside the
+    graph), and how often PyTorch asked the selective policy: each eager block does, and the compiler while it traces."""
 
     def __init__(self, blocks: int) -> None:
         self.blocks = blocks
