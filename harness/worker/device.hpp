@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "contract/record.hpp"
+#include "worker/device_stamps.hpp"
 #include "worker/trace/device_tracer.hpp"
 
 namespace stepgauge::worker {
@@ -61,6 +62,8 @@ class DeviceRoom {
   virtual torch::Device device() const = 0;
   virtual void synchronize() = 0;
   virtual std::unique_ptr<StepClock> make_clock(std::size_t marks) = 0;
+  /// nullptr: what is submitted is done when the call returns, or tells the host itself when it is.
+  virtual std::unique_ptr<DeviceStamps> make_stamps() { return nullptr; }
 
   virtual void reset_peaks() = 0;
   virtual MemoryPeaks peaks() const = 0;

@@ -81,8 +81,8 @@ void RankSetup::keep_collectives() {
   const auto& environment = parts_.environment;
   parts_.collectives = std::make_unique<CollectiveLog>(
       environment.collectives_path(),
-      CollectiveLog::Facts{environment.rank, environment.world_size, parts_.cell.ddp.backend, environment.launch_id,
-                           /*ends=*/parts_.room->device().is_cpu()});
+      CollectiveLog::Facts{environment.rank, environment.world_size, parts_.cell.ddp.backend, environment.launch_id},
+      parts_.room->make_stamps());
   parts_.collectives->phase(phases_.current());
   parts_.progress.on_phase([log = parts_.collectives.get()](std::string_view name) { log->phase(name); });
 }

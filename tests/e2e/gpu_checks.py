@@ -63,6 +63,24 @@ class Faults(GpuTest):
         self.assertLess(max(speeds) / min(speeds), 1.05, "a cell after a fault is as fast as the one before it")
 
 
+class Collectives(GpuTest):
+    """What ranks on GPUs log of their collectives names the odd one."""
+
+    @two_gpus
+    def test_logs_of_gpus_tell_times_and_the_odd_rank(self):
+        code, records = self.run_suite(SOURCE / "configs" / "a09_replay.yaml", "a09")
+        self.assertEqual(code, 3)
+        found = [(record["status"], record["reason"]) for record in records]
+        self.assertEqual([status for status, _ in found], ["ok", "hung", "hung", "ok"], found)
+        for _, reason in found[1:3]:
+            self.assertIn("the logs of collectives: rank ", reason)
+        replays = [self.stepgauge("replay", self.folder / "a09" / record["evidence"]["folder"]) for record in records]
+        self.assertEqual([done.returncode for done in replays], [0, 1, 1, 1])
+        self.assertIn("slow: rank 1 is slow", replays[3].stdout)
+        for done in replays:
+            self.assertNotIn("skew is not known", done.stdout)
+
+
 class Overhead(GpuTest):
     """The loop of the harness against a bare loop over the same program: 1.000 +- 0.003."""
 

@@ -105,6 +105,9 @@ def test_a_skipped_collective_ends_within_the_deadline(run):
     # Rank 1 lacks one: what it did from there on is what rank 0 did, or had yet to do, one number later.
     assert at < len(calls[1]), "nothing shows that one was skipped"
     assert all(one == other for one, other in zip(calls[1][at:], calls[0][at + 1:]))
+    if record["status"] != "incorrect":
+        assert "the logs of collectives: rank 1 " in record["reason"], record["reason"]
+        assert record["evidence"]["collective_patterns"]
 
 
 def test_another_length_ends_within_the_deadline_and_the_logs_name_it(run):
@@ -115,6 +118,7 @@ def test_another_length_ends_within_the_deadline_and_the_logs_name_it(run):
     assert odd[1][2] == 2 * odd[0][2] and odd[0][1] == odd[1][1] == "all_reduce"
     # gloo ends the process that was sent too much; which rank is odd stands in the logs.
     assert "mismatch" in record["reason"] or record["status"] == "hung", record["reason"]
+    assert "the logs of collectives: rank 1 runs all_reduce of" in record["reason"], record["reason"]
 
 
 def test_what_cannot_be_is_unsupported(run):

@@ -68,6 +68,18 @@ TEST(OwnFormat, WhereNobodySawTheEndNoneIsMissing) {
   EXPECT_EQ(log.groups.at(0).streams.at(1).records.at(0).end, not_ended);
 }
 
+TEST(OwnFormat, WhereTimesAreADevicesAnEntryWithoutAnEndIsTheHostsCall) {
+  const Folder folder;
+  folder.write("a", R"({"schema":"stepgauge.collective_log","version":1,"rank":0,"world_size":1,"ends":"device"})"
+                    "\n[0,\"all_reduce\",8,1,\"backward\",5,9]\n[1,\"all_reduce\",8,1,\"backward\",6,null]\n");
+  const auto log = folder.read();
+  const auto& records = log.groups.at(0).streams.at(0).records;
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].enter, 5);
+  EXPECT_EQ(records[1].enter, not_known) << "a host runs ahead of its device: the two are not compared";
+  EXPECT_EQ(records[1].end, not_ended);
+}
+
 TEST(OwnFormat, RanksOneBehindTheOtherInOneFile) {
   const Folder folder;
   const auto path = folder.write("all.jsonl", test::rank_log(0, 2, 20) + test::rank_log(1, 2, 20));

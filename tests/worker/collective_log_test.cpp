@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <stdexcept>
@@ -30,7 +31,7 @@ class CollectiveLogTest : public ::testing::Test {
   const std::string path_ = ::testing::TempDir() + "rank3." + std::to_string(::getpid()) + ".collectives.jsonl";
   ~CollectiveLogTest() override { ::unlink(path_.c_str()); }
 
-  CollectiveLog::Facts facts(bool ends = true) const { return {3, 8, "gloo", "launch-7", ends}; }
+  CollectiveLog::Facts facts() const { return {3, 8, "gloo", "launch-7"}; }
 
   /// Every line parsed; a test fails where one is not whole.
   std::vector<Json> lines() const {
@@ -102,13 +103,83 @@ TEST_F(CollectiveLogTest, AtTheEndOfARankLateEndsAreWaitedFor) {
   log.wait_for_ends(milliseconds(20));  // one that never ends does not hold the rank up
 }
 
-TEST_F(CollectiveLogTest, WhereTheHostSeesNoEndsTheHeaderSaysSo) {
-  {
-    CollectiveLog log(path_, facts(false));
-    log.enter(bucket);
+/// A device whose work goes on only when it is let: point n is passed at base + n us.
+class SteppedDevice final : public DeviceStamps {
+ public:
+  static constexpr std::int64_t base = 1'796'000'000'000'000'000;
+  struct State {
+    std::atomic<std::size_t> put{0}, passed{0};
+    std::atomic<bool> capturing{false};
+  };
+  explicit SteppedDevice(State& state) : state_(state) {}
+  std::optional<std::size_t> put() override {
+    return state_.capturing ? std::nullopt : std::optional<std::size_t>(state_.put++);
   }
-  EXPECT_EQ(lines().at(0).at("ends"), "unknown");
-  EXPECT_TRUE(lines().at(1).at(6).is_null());
+  std::optional<std::int64_t> read(std::size_t point) override {
+    return point < state_.passed ? std::optional(base + static_cast<std::int64_t>(point) * 1000) : std::nullopt;
+  }
+
+ private:
+  State& state_;
+};
+
+TEST_F(CollectiveLogTest, TimesOfADeviceAreWhenItCameThereNotWhenTheHostCalled) {
+  SteppedDevice::State device;
+  CollectiveLog log(path_, facts(), std::make_unique<SteppedDevice>(device));
+  for (int i = 0; i < 3; ++i) {  // the host is far ahead
+    const auto sequence = log.enter(bucket);
+    ASSERT_TRUE(log.can_end(sequence));
+    log.end(sequence);
+  }
+  device.passed = 2;
+  log.flush();
+  auto all = lines();
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].at("ends"), "device");
+  EXPECT_EQ(all[1].at(5), SteppedDevice::base);
+  EXPECT_EQ(all[1].at(6), SteppedDevice::base + 1000);
+  EXPECT_TRUE(all[2].at(6).is_null()) << "the device is not there yet";
+  device.passed = 6;
+  log.wait_for_ends(std::chrono::seconds(20));
+  log.flush();
+  all = lines();
+  EXPECT_EQ(all[2].at(5), SteppedDevice::base + 2000) << "both times of a line that was written early are put in";
+  EXPECT_EQ(all[2].at(6), SteppedDevice::base + 3000);
+  EXPECT_EQ(all[3].at(6), SteppedDevice::base + 5000);
+}
+
+TEST_F(CollectiveLogTest, ADeviceThatHangsLeavesTheCollectivesThatItNeverReached) {
+  SteppedDevice::State device;
+  {
+    CollectiveLog log(path_, facts(), std::make_unique<SteppedDevice>(device));
+    log.end(log.enter(bucket));
+    log.enter(bucket);  // its call failed: it was never submitted
+    log.end(log.enter(bucket));
+    device.passed = 2;
+    const auto began = std::chrono::steady_clock::now();
+    log.wait_for_ends(milliseconds(50));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+  }
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[1].at(6), SteppedDevice::base + 1000);
+  EXPECT_TRUE(all[2].at(6).is_null() && all[3].at(6).is_null());
+}
+
+TEST_F(CollectiveLogTest, ACollectiveThatIsCapturedIsLoggedWithoutTimesOfTheDevice) {
+  SteppedDevice::State device;
+  CollectiveLog log(path_, facts(), std::make_unique<SteppedDevice>(device));
+  device.capturing = true;
+  EXPECT_FALSE(log.can_end(log.enter(bucket))) << "a stream of its own would be forked from the capture and not joined";
+  device.capturing = false;
+  log.end(log.enter(bucket));
+  device.passed = 2;
+  log.wait_for_ends(std::chrono::seconds(20));  // the captured one is not waited for
+  log.flush();
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_TRUE(all[1].at(6).is_null());
+  EXPECT_EQ(all[2].at(6), SteppedDevice::base + 1000);
 }
 
 TEST_F(CollectiveLogTest, ACollectiveThatHangsIsOnDiskWithoutAnybodysHelp) {

@@ -137,6 +137,7 @@ class OwnReader {
   LogBuilder& into_;
   std::int64_t rank_ = -1, base_ = 0;
   std::int64_t without_end_ = not_ended;  ///< what null says of an end
+  bool device_ = false;                   ///< the times are a device's
   bool refused_ = false;                  ///< the header was, so its lines are not complained about one by one
   std::string group_;
   Stream* stream_ = nullptr;
@@ -164,7 +165,9 @@ void OwnReader::header(std::string_view line) {
       throw ContractError(fmt::format("{}: rank {} of {} ranks", where, rank, world_size));
     }
     base_ = optional<std::int64_t>(head, "base_ns", 0, where);
-    without_end_ = optional<std::string>(head, "ends", "host", where) == "unknown" ? not_known : not_ended;
+    const auto ends = optional<std::string>(head, "ends", "host", where);
+    without_end_ = ends == "unknown" ? not_known : not_ended;
+    device_ = ends == "device";
     into_.world_size(world_size);
     rank_ = rank;
     refused_ = false;
@@ -187,7 +190,8 @@ void OwnReader::add(const Fields& fields) {
   op_.shape = fields.shape;
   op_.dtype = fields.dtype;
   op_.call_site = fields.call_site;
-  if (!into_.add(*stream_, fields.sequence, into_.intern(op_), shifted(fields.enter), shifted(fields.end))) {
+  const auto enter = device_ && fields.end == not_ended ? not_known : shifted(fields.enter);  // the host's time yet
+  if (!into_.add(*stream_, fields.sequence, into_.intern(op_), enter, shifted(fields.end))) {
     into_.unread(lines_.path(), lines_.number(), "the sequence number is out of range");
   }
 }

@@ -10,7 +10,9 @@
 #include <nccl.h>
 
 #include <torch/csrc/cuda/memory_snapshot.h>
+#include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <thread>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
@@ -50,6 +52,56 @@ class CudaClock final : public StepClock {
 
  private:
   std::vector<at::cuda::CUDAEvent> events_;
+};
+
+/// Events, on the host's clock by one that both saw: what lies between is by the device's own clock, which drifts
+/// against the host's by some microseconds a second.
+class CudaStamps final : public DeviceStamps {
+ public:
+  explicit CudaStamps(c10::DeviceIndex index) : index_(index) {
+    const auto stream = at::cuda::getCurrentCUDAStream(index_);
+    stream.synchronize();
+    zero_.record(stream);
+    zero_.synchronize();
+    zero_ns_ = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+                   .count();
+  }
+  std::optional<std::size_t> put() override {
+    const auto stream = at::cuda::getCurrentCUDAStream(index_);
+    cudaStreamCaptureStatus capture{};
+    if (cudaStreamIsCapturing(stream.stream(), &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone)
+      return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) {
+      free_.push_back(points_.size());
+      points_.push_back(std::make_unique<at::cuda::CUDAEvent>(cudaEventDefault));
+    }
+    const auto point = free_.back();
+    free_.pop_back();
+    points_[point]->record(stream);
+    return point;
+  }
+  std::optional<std::int64_t> read(std::size_t point) override {
+    const c10::cuda::CUDAGuard guard(index_);  // another thread's current device would get a context of this process
+    const std::lock_guard lock(mutex_);
+    float ms = 0;
+    // No check: a device that is broken fails the launch elsewhere, and tells no times any more.
+    if (cudaEventQuery(points_[point]->event()) != cudaSuccess ||
+        cudaEventElapsedTime(&ms, zero_.event(), points_[point]->event()) != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());  // "not ready" is left there too
+      return std::nullopt;
+    }
+    free_.push_back(point);
+    return zero_ns_ + static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
+  }
+
+ private:
+  const c10::DeviceIndex index_;
+  at::cuda::CUDAEvent zero_{cudaEventDefault};
+  std::int64_t zero_ns_ = 0;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<at::cuda::CUDAEvent>> points_;
+  std::vector<std::size_t> free_;  ///< of points_
 };
 
 const char* node_kind(cudaGraphNodeType type) {
@@ -145,6 +197,7 @@ class CudaRoom final : public DeviceRoom {
   torch::Device device() const override { return {torch::kCUDA, index_}; }
   void synchronize() override { C10_CUDA_CHECK(cudaDeviceSynchronize()); }
   std::unique_ptr<StepClock> make_clock(std::size_t marks) override { return std::make_unique<CudaClock>(marks); }
+  std::unique_ptr<DeviceStamps> make_stamps() override { return std::make_unique<CudaStamps>(index_); }
 
   void reset_peaks() override { allocator::resetPeakStats(index_); }
   MemoryPeaks peaks() const override {

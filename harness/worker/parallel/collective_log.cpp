@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto write_every = std::chrono::milliseconds(250);
 constexpr std::int64_t wait_for_end_ns = 1'000'000'000;  ///< then it is written as not ended
-constexpr std::size_t time_width = 19;                   ///< digits of a time in ns until the year 2286
+constexpr std::size_t time_width = 19;                   ///< digits of a time in ns, from 2001 until 2286
 
 std::int64_t unix_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(CollectiveLog::Clock::now().time_since_epoch()).count();
@@ -43,10 +43,11 @@ std::terminate_handler before{nullptr};
 
 }  // namespace
 
-CollectiveLog::CollectiveLog(const std::string& path, const Facts& facts) : ends_(facts.ends), file_(open_new(path)) {
-  const Json head{{"schema", "stepgauge.collective_log"},    {"version", 1},          {"rank", facts.rank},
-                  {"world_size", facts.world_size},          {"clock", "unix_ns"},    {"backend", facts.backend},
-                  {"ends", facts.ends ? "host" : "unknown"}, {"launch", facts.launch}};
+CollectiveLog::CollectiveLog(const std::string& path, const Facts& facts, std::unique_ptr<DeviceStamps> stamps)
+    : stamps_(std::move(stamps)), file_(open_new(path)) {
+  const Json head{{"schema", "stepgauge.collective_log"}, {"version", 1},          {"rank", facts.rank},
+                  {"world_size", facts.world_size},       {"clock", "unix_ns"},    {"backend", facts.backend},
+                  {"ends", stamps_ ? "device" : "host"},  {"launch", facts.launch}};
   write_at(0, dump_line(head) + "\n");
   writer_ = std::thread([this] { keep_writing(); });
   newest = this;
@@ -67,26 +68,67 @@ CollectiveLog::~CollectiveLog() {
 }
 
 std::uint64_t CollectiveLog::enter(const CollectiveShape& shape) {
+  const auto point = stamps_ ? stamps_->put() : std::nullopt;
   const std::lock_guard lock(mutex_);
   entries_.push_back({shape, phases_.size() - 1, unix_ns(), 0});
-  ++running_;
-  return written_ + entries_.size() - 1;
+  const auto sequence = written_ + entries_.size() - 1;
+  if (point) submitted_.push_back({sequence, *point, std::nullopt});
+  if (point || !stamps_) ++running_;
+  return sequence;
+}
+
+bool CollectiveLog::can_end(std::uint64_t sequence) const {
+  if (!stamps_) return true;
+  const std::lock_guard lock(mutex_);
+  return std::any_of(submitted_.rbegin(), submitted_.rend(), [&](const auto& one) { return one.sequence == sequence; });
 }
 
 void CollectiveLog::end(std::uint64_t sequence) {
+  const auto point = stamps_ ? stamps_->put() : std::nullopt;
   const auto now = unix_ns();
   const std::lock_guard lock(mutex_);
-  if (sequence < written_)
-    late_ends_.emplace_back(sequence, now);
-  else
-    entries_[sequence - written_].end_ns = now;
+  if (!stamps_) return set_times({sequence, 0, now});
+  const auto of_it = [&](const auto& one) { return one.sequence == sequence; };
+  const auto found = std::find_if(submitted_.rbegin(), submitted_.rend(), of_it);
+  if (found != submitted_.rend()) found->end = point;
+}
+
+/// With mutex_.
+void CollectiveLog::set_times(const Times& times) {
+  if (times.sequence < written_) {
+    late_.push_back(times);
+  } else {
+    auto& entry = entries_[times.sequence - written_];
+    entry.end_ns = times.end_ns;
+    if (times.enter_ns != 0) entry.enter_ns = times.enter_ns;
+  }
   --running_;
   ended_.notify_all();
 }
 
+/// With mutex_. Up to the first that the device has not come past; one that could not be submitted is left.
+void CollectiveLog::read_stamps() {
+  for (auto at = submitted_.begin(); at != submitted_.end();) {
+    if (!at->end) {
+      ++at;
+      continue;
+    }
+    const auto end = stamps_->read(*at->end);
+    if (!end) return;
+    set_times({at->sequence, stamps_->read(at->enter).value_or(0), *end});
+    at = submitted_.erase(at);
+  }
+}
+
 void CollectiveLog::wait_for_ends(std::chrono::milliseconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
   std::unique_lock lock(mutex_);
-  if (ends_) ended_.wait_for(lock, patience, [this] { return running_ == 0; });
+  if (!stamps_) {
+    ended_.wait_until(lock, until, [this] { return running_ == 0; });
+    return;
+  }
+  for (read_stamps(); running_ > 0 && std::chrono::steady_clock::now() < until; read_stamps())
+    ended_.wait_for(lock, std::chrono::milliseconds(1));
 }
 
 void CollectiveLog::phase(std::string_view name) {
@@ -127,42 +169,42 @@ void CollectiveLog::write_due(bool all) {
   const std::lock_guard writing(writing_);
   std::vector<Entry> due;
   std::vector<std::string> sites;
-  decltype(late_ends_) late;
+  decltype(late_) late;
   std::uint64_t sequence = 0;
   {
     const std::lock_guard lock(mutex_);
+    if (stamps_) read_stamps();
     const auto oldest = unix_ns() - wait_for_end_ns;
     sequence = written_;
     while (!entries_.empty()) {
       const auto& next = entries_.front();
-      if (!all && ends_ && next.end_ns == 0 && next.enter_ns > oldest) break;
+      if (!all && next.end_ns == 0 && next.enter_ns > oldest) break;
       due.push_back(next);
       entries_.pop_front();
       ++written_;
     }
     sites = phases_;
-    late.swap(late_ends_);
+    late.swap(late_);
   }
   std::string lines;
   for (const auto& entry : due) {
     const auto& shape = entry.shape;
-    lines += fmt::format(R"([{},"{}",{},{},"{}",{},)", sequence, shape.kind, shape.bytes, shape.hash,
-                         sites[entry.phase], entry.enter_ns);
-    if (entry.end_ns == 0 && ends_) null_at_[sequence] = size_ + static_cast<std::int64_t>(lines.size());
-    if (entry.end_ns != 0)
-      lines += std::to_string(entry.end_ns);
-    else
-      lines += ends_ ? fmt::format("{:<{}}", "null", time_width) : "null";
+    lines += fmt::format(R"([{},"{}",{},{},"{}",)", sequence, shape.kind, shape.bytes, shape.hash, sites[entry.phase]);
+    const auto enter_at = size_ + static_cast<std::int64_t>(lines.size());
+    lines += fmt::format("{},", entry.enter_ns);
+    if (entry.end_ns == 0) open_[sequence] = {enter_at, size_ + static_cast<std::int64_t>(lines.size())};
+    lines += entry.end_ns == 0 ? fmt::format("{:<{}}", "null", time_width) : std::to_string(entry.end_ns);
     lines +=
         shape.dtype == nullptr ? std::string(",null,0]\n") : fmt::format(",\"{}\",{}]\n", shape.dtype, shape.count);
     ++sequence;
   }
   if (!lines.empty()) write_at(size_, lines);
-  for (const auto& [ended, at_ns] : late) {
-    const auto place = null_at_.find(ended);
-    if (place == null_at_.end()) continue;
-    write_at(place->second, std::to_string(at_ns));
-    null_at_.erase(place);
+  for (const auto& times : late) {
+    const auto place = open_.find(times.sequence);
+    if (place == open_.end()) continue;
+    write_at(place->second.end, std::to_string(times.end_ns));
+    if (times.enter_ns != 0) write_at(place->second.enter, std::to_string(times.enter_ns));
+    open_.erase(place);
   }
 }
 

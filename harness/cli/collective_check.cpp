@@ -1,0 +1,48 @@
+#include "cli/collective_check.hpp"
+
+#include <algorithm>
+
+#include "replay/patterns.hpp"
+#include "replay/reader.hpp"
+
+namespace stepgauge::cli {
+namespace {
+
+constexpr std::size_t most_patterns = 10;
+
+/// What can keep a rank waiting; late and growing ranks are no reason to end.
+bool explains_an_end(replay::PatternKind kind) {
+  using enum replay::PatternKind;
+  return kind == silent || kind == stuck || kind == skipped || kind == extra || kind == mismatch;
+}
+
+std::vector<std::string> patterns_of(const std::filesystem::path& folder, const Json& names) {
+  std::vector<std::string> paths;
+  for (const auto& name : names) paths.push_back((folder / name.get<std::string>()).string());
+  const auto log = replay::read_logs(paths);
+  auto found = replay::find_patterns(log, replay::clocks(log)).patterns;
+  std::erase_if(found, [](const auto& pattern) { return !explains_an_end(pattern.kind); });
+  // What came first is the cause: a rank is silent because another call went wrong before.
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
+  std::vector<std::string> out;
+  for (const auto& pattern : found) out.push_back(pattern.text);
+  if (out.size() > most_patterns) out.resize(most_patterns);
+  return out;
+}
+
+}  // namespace
+
+void check_collectives(const std::filesystem::path& folder, summary::LaunchFacts& facts) {
+  const auto logs = facts.evidence.find("collective_logs");
+  if ((facts.status != Status::hung && facts.status != Status::crashed) || logs == facts.evidence.end()) return;
+  try {
+    const auto patterns = patterns_of(folder, *logs);
+    if (patterns.empty()) return;
+    facts.reason += "; the logs of collectives: " + patterns.front();
+    facts.evidence["collective_patterns"] = patterns;
+  } catch (const std::exception& error) {
+    facts.evidence["notes"].push_back(std::string("the logs of collectives cannot be read: ") + error.what());
+  }
+}
+
+}  // namespace stepgauge::cli
