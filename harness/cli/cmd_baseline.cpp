@@ -217,7 +217,7 @@ void table(const BaselineOptions& options) {
         std::filesystem::path(options.out) /
         fmt::format("{}_{}.md", baseline.results.suite, store::fingerprint_slug(baseline.results.fingerprint));
     store::make_output_folder(options.out);
-    write_text_file(target, text);
+    store::write_output_file(target, text);
     if (!options.json) fmt::print("wrote {}\n", target.string());
     written.push_back({{"baseline", path.string()}, {"table", target.string()}});
   }

@@ -11,6 +11,7 @@
 #include "replay/view.hpp"
 #include "report/replay_table.hpp"
 #include "report/text.hpp"
+#include "store/output_folder.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -41,7 +42,7 @@ ExitCode show(const ReplayOptions& options, const Program& program) {
   const auto log = replay::read_logs(options.logs);
   const auto view = replay::view(options.logs, log, options.settings, options.top);
   const auto plan = options.plan.empty() && !options.run ? Json() : replay::plan_of(log);
-  if (!options.plan.empty()) write_text_file(options.plan, dump_line(plan) + "\n");
+  if (!options.plan.empty()) store::write_output_file(options.plan, dump_line(plan) + "\n");
   if (!options.json) fmt::print("{}", report::replay_table(view, options.top, terminal_style()));
   auto out = replay::to_json(view);
   auto code = view.healthy() ? ExitCode::nothing_worse : ExitCode::regression;

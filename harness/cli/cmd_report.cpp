@@ -14,6 +14,7 @@
 #include "report/baseline_table.hpp"
 #include "store/baseline.hpp"
 #include "store/load.hpp"
+#include "store/output_folder.hpp"
 #include "store/run_folder.hpp"
 
 namespace stepgauge::cli {
@@ -97,7 +98,7 @@ void show(const ReportOptions& options) {
     fmt::print("{}", text);
     return;
   }
-  write_text_file(options.out, text);
+  store::write_output_file(options.out, text);
   fmt::print("wrote {}\n", options.out);
 }
 

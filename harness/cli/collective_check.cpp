@@ -24,9 +24,9 @@ std::vector<std::string> patterns_of(const std::filesystem::path& folder, const 
   std::erase_if(found, [](const auto& pattern) { return !explains_an_end(pattern.kind); });
   // What came first is the cause: a rank is silent because another call went wrong before.
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
-  std::vector<std::string> out;
-  for (const auto& pattern : found) out.push_back(pattern.text);
-  if (out.size() > most_patterns) out.resize(most_patterns);
+  if (found.size() > most_patterns) found.resize(most_patterns);
+  std::vector<std::string> out(found.size());
+  std::transform(found.begin(), found.end(), out.begin(), [](const auto& pattern) { return pattern.text; });
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "report/comparison_table.hpp"
 #include "report/gate_table.hpp"
 #include "report/text.hpp"
+#include "store/output_folder.hpp"
 #include "store/run_folder.hpp"
 
 namespace stepgauge::cli {
@@ -51,7 +52,7 @@ std::map<std::string, double> cell_seconds(const VerdictDocument& document, cons
 }
 
 void write(const std::string& path, const std::string& text) {
-  write_text_file(path, text);
+  store::write_output_file(path, text);
   fmt::print(stderr, "stepgauge: wrote {}\n", path);
 }
 

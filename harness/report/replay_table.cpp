@@ -24,14 +24,13 @@ using detail::printable;
 constexpr std::size_t most_ranks = 16;
 constexpr std::size_t file_columns = 44;
 constexpr std::size_t site_columns = 14;
-constexpr double mib = 1 << 20;
 
 std::string ms_of(std::int64_t ns) {
   return ns == replay::not_known ? "-" : four_digits(static_cast<double>(ns) / 1e6);
 }
 
 std::string mib_of(std::int64_t bytes) {
-  return bytes == replay::not_known ? "-" : four_digits(static_cast<double>(bytes) / mib);
+  return bytes == replay::not_known ? "-" : four_digits(static_cast<double>(bytes) / detail::mib);
 }
 
 std::string heading(const replay::ReplayView& view, const Style& style) {

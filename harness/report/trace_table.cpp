@@ -20,6 +20,7 @@ using detail::Color;
 using detail::four_digits;
 using detail::paragraph;
 using detail::printable;
+using detail::signed_digits;
 using trace::ActivityKind;
 
 constexpr std::size_t host_columns = 34;  ///< for what the host was doing
@@ -40,10 +41,6 @@ std::string ms_of(std::int64_t ns) {
 /// Numbers of launches are whole in most traces.
 std::string count_text(double value) {
   return value == std::floor(value) && std::abs(value) < 1e9 ? fmt::format("{:.0f}", value) : four_digits(value);
-}
-
-std::string signed_number(double value) {
-  return (value > 0 ? "+" : "") + four_digits(value);
 }
 
 /// Rows of no number where the numbers are withheld.
@@ -189,11 +186,11 @@ void add_change(detail::Table& table, const trace::DiffRow& row) {
   const auto color = row.cost_ms() > 0 ? Color::red : Color::green;
   table.add(
       {idle ? "idle" : name_of(row.kind, row.name), change_text(row), idle ? "" : count_text(row.count_a),
-       idle ? "" : count_text(row.count_b), four_digits(row.ms_a), four_digits(row.ms_b), signed_number(row.cost_ms())},
+       idle ? "" : count_text(row.count_b), four_digits(row.ms_a), four_digits(row.ms_b), signed_digits(row.cost_ms())},
       color);
   if (!idle) return;
   table.add_line(
-      fmt::format("    {} ms of it before {}", signed_number(row.before_ms),
+      fmt::format("    {} ms of it before {}", signed_digits(row.before_ms),
                   row.before.empty() ? "the end of the traced steps" : name_of(row.before_kind, row.before)));
   table.add_line("    host there: " + printable(row.host));
 }
@@ -212,7 +209,7 @@ std::string sides_table(const trace::TraceDiff& diff, const Style& style) {
   for (const auto& row : diff.breakdown) {
     if (row.a == 0 && row.b == 0) continue;
     table.add(
-        {row.name + (row.ms ? ", ms" : ""), four_digits(row.a), four_digits(row.b), signed_number(row.b - row.a)});
+        {row.name + (row.ms ? ", ms" : ""), four_digits(row.a), four_digits(row.b), signed_digits(row.b - row.a)});
   }
   return "\n" + table.text(style);
 }

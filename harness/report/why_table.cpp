@@ -17,6 +17,7 @@ namespace {
 using detail::four_digits;
 using detail::paragraph;
 using detail::printable;
+using detail::signed_digits;
 using verdict::Why;
 using verdict::WhyKind;
 using verdict::WhyLine;
@@ -42,10 +43,6 @@ const char* title_of(WhyKind kind) {
     default:
       return "compiling";
   }
-}
-
-std::string signed_number(double value) {
-  return (value > 0 ? "+" : "") + four_digits(value);
 }
 
 std::string text_lines(const std::vector<WhyLine>& lines, std::size_t top, std::size_t indent, const Style& style) {
@@ -79,7 +76,7 @@ std::string number_lines(const WhyPart& part, std::size_t top, const Style& styl
     if (line.unit.empty() || shown == top) continue;
     ++shown;
     std::vector<std::string> texts{name_of(part.kind, line), four_digits(line.base), four_digits(line.head),
-                                   signed_number(line.head.value_or(0) - line.base.value_or(0)), line.unit};
+                                   signed_digits(line.head.value_or(0) - line.base.value_or(0)), line.unit};
     if (shares) texts.push_back(line.share ? detail::signed_percent(*line.share) : "-");
     if (kernels) texts.push_back(printable(line.how));
     table.add(std::move(texts));

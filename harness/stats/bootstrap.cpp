@@ -12,7 +12,7 @@
 namespace stepgauge::stats {
 namespace {
 
-constexpr double rounding = 1e-12;  // relative: a resampled statistic this near to the seen one equals it
+constexpr double tie_rounding = 1e-12;  // relative: a resampled statistic this near to the seen one equals it
 
 double finite(double value) {
   detail::require(std::isfinite(value), "the statistic must be finite");
@@ -51,7 +51,7 @@ double acceleration(std::span<const double> values, const Statistic& statistic) 
 
 // Share of resamples below the statistic; those equal to it count half, as they must for a median.
 double share_below(std::span<const double> statistics, double seen) {
-  const double tie = rounding * std::abs(seen);
+  const double tie = tie_rounding * std::abs(seen);
   double below = 0.0;
   for (const double value : statistics) below += value < seen - tie ? 1.0 : value <= seen + tie ? 0.5 : 0.0;
   return below / static_cast<double>(statistics.size());

@@ -11,7 +11,7 @@ namespace stepgauge::stats {
 namespace {
 
 constexpr double max_r1 = 0.9;
-constexpr double rounding = 1e-12;  // relative: sums of squares below are 0
+constexpr double sum_rounding = 1e-12;  // relative: sums of squares below are 0
 
 // Ranks from 1; equal values share the mean of their ranks.
 std::vector<double> mid_ranks(std::span<const double> values) {
@@ -88,7 +88,7 @@ double noise_r1(std::vector<double> residuals, std::size_t index, std::size_t mi
   remove_structure(std::span(residuals).first(index), min_segment);
   remove_structure(std::span(residuals).subspan(index), min_segment);
   const double squares = sum_of_squares(residuals);
-  if (squares <= rounding * before) return 0.0;
+  if (squares <= sum_rounding * before) return 0.0;
   double products = 0.0;
   for (std::size_t i = 1; i < residuals.size(); ++i) products += residuals[i - 1] * residuals[i];
   const auto n = static_cast<double>(residuals.size());
@@ -118,7 +118,7 @@ std::optional<Split> best_split(std::span<const double> values, std::size_t min_
 
   remove_levels(ranks, place.index);
   const double within = sum_of_squares(ranks);
-  if (within <= rounding * place.between) return Split{place.index, 0.0};
+  if (within <= sum_rounding * place.between) return Split{place.index, 0.0};
   const double r1 = noise_r1(ranks, place.index, min_segment);
   const double inflation = (1.0 + r1) / (1.0 - r1);
   const double df = std::max(n / inflation - 2.0, 1.0);

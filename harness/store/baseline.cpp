@@ -13,6 +13,7 @@
 #include "store/detail/name.hpp"
 #include "store/fingerprint.hpp"
 #include "store/journal.hpp"
+#include "store/output_folder.hpp"
 #include "store/run_info.hpp"
 
 namespace stepgauge::store {
@@ -153,13 +154,13 @@ std::filesystem::path save(const ResultSet& given, const std::filesystem::path& 
       text += dump_line(to_json(launch.status == Status::ok ? launch : without_numbers(launch))) + "\n";
     }
   }
-  detail::make_folders(path.parent_path());
+  make_output_folder(path.parent_path());
   auto header = header_json(results, options);
   header["sessions"] = sessions_json(results.sessions);
   header["expires_at"] = days_later(results.created_at, baseline_days);
   if (!options.replaced.is_null()) header["replaced"] = options.replaced;
   header["digest"] = digest_of(header, text);
-  write_text_file(path, dump_line(header) + "\n" + text);
+  write_output_file(path, dump_line(header) + "\n" + text);
   detail::sync_folder(path.parent_path());
   return path;
 }

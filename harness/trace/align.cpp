@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::size_t fewest_collectives = 3;
 
-bool seen(const Interval& time) {
-  return time.end > time.begin;
-}
-
 /// The same collective on every rank, by position of the rank.
 using Match = std::vector<const Collective*>;
 
@@ -45,7 +41,7 @@ std::vector<Match> match(const std::vector<RankTimeline>& ranks) {
 }
 
 bool seen_on_device(const Match& entry) {
-  return std::all_of(entry.begin(), entry.end(), [](const Collective* c) { return seen(c->device); });
+  return std::all_of(entry.begin(), entry.end(), [](const Collective* c) { return !c->device.empty(); });
 }
 
 /// `values` are not empty. The mean of the middle two when their number is even.
@@ -69,7 +65,7 @@ void shift_by(RankTimeline& timeline, std::int64_t by) {
     for (auto& span : *spans) shift_by(span.time, by);
   for (auto& collective : timeline.collectives) {
     shift_by(collective.host, by);
-    if (seen(collective.device)) shift_by(collective.device, by);  // empty means "not seen", not a time
+    if (!collective.device.empty()) shift_by(collective.device, by);  // empty means "not seen", not a time
   }
   for (auto& sample : timeline.counters) sample.at += by;
   timeline.clock_shift += by;

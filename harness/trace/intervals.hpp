@@ -9,6 +9,7 @@ namespace stepgauge::trace {
 struct Interval {
   std::int64_t begin = 0, end = 0;  ///< ns, [begin, end)
   bool operator==(const Interval&) const = default;
+  bool empty() const { return end <= begin; }  ///< of something that was looked for: it was not seen
 };
 
 /// Sorted, disjoint, not touching, none empty. All functions below return and (but for `unite`) expect this form.

@@ -22,10 +22,6 @@ std::int64_t pid_offset(const RankTimeline& timeline) {
   return timeline.rank * detail::pids_per_rank;
 }
 
-bool seen(const Interval& time) {
-  return time.end > time.begin;
-}
-
 std::int64_t first_time(const std::vector<RankTimeline>& ranks) {
   auto first = std::numeric_limits<std::int64_t>::max();
   const auto look = [&](std::int64_t at) { first = std::min(first, at); };
@@ -191,7 +187,7 @@ void RankWriter::collectives() {
     add("{{\"sequence\":{},\"bytes\":{},\"bucket\":{},\"rank\":{}}}", collective.sequence, collective.bytes,
         collective.bucket, timeline_.rank);
     const auto time =
-        seen(collective.host) ? collective.host : Interval{collective.device.begin, collective.device.begin};
+        collective.host.empty() ? Interval{collective.device.begin, collective.device.begin} : collective.host;
     file_.complete("user_annotation", fmt::format("{}:{}", timeline_.host_time ? "gloo" : "nccl", collective.kind),
                    host_, collectives_row, time.begin, time.end, args_);
   }

@@ -10,12 +10,13 @@
 #include "verdict/detail/gate_rows.hpp"
 #include "verdict/detail/gate_sample.hpp"
 #include "verdict/detail/gate_tries.hpp"
+#include "verdict/detail/rounding.hpp"
 #include "verdict/detail/wording.hpp"
 
 namespace stepgauge::verdict {
 namespace {
 
-constexpr double rounding = 1e-12;  ///< of differences that are exact on paper
+using detail::rounding;
 
 BisectTest settled(BisectAnswer answer, std::string reason) {
   BisectTest out;

@@ -7,8 +7,11 @@ function(stepgauge_room name)
   target_include_directories(stepgauge_${name} PUBLIC ${CMAKE_SOURCE_DIR}/harness)
   target_link_libraries(stepgauge_${name} PUBLIC ${ARG_LIBS})
   stepgauge_own_code(stepgauge_${name})
-  if(STEPGAUGE_SANITIZE) # not in the other builds: there a source file shows that it and its header include what they use
+  # Not in the other builds: there a source file shows that it and its header include what they use, and planted errors (tests/mutation)
+  # are compiled as single files.
+  if(STEPGAUGE_SANITIZE)
     stepgauge_precompiled(stepgauge_${name} stepgauge_contract ${STEPGAUGE_COMMON_HEADERS})
+    stepgauge_compiled_together(stepgauge_${name} 8)
   endif()
 endfunction()
 
@@ -23,6 +26,9 @@ function(stepgauge_precompiled target owner)
   else()
     target_precompile_headers(${target} REUSE_FROM ${owner})
   endif()
+  # GCC 12 forgets that precompiled headers are the system's, and has the same wrong ideas of strings as below (GCC bug 105651).
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
 endfunction()
 
 # Warnings are errors in our own code with the compilers it is developed with (GCC 12); later ones may warn of more, and GCC 13
@@ -52,9 +58,6 @@ function(stepgauge_test name)
   endif()
   if(NOT "torch" IN_LIST ARG_LABELS AND NOT "gpu" IN_LIST ARG_LABELS) # those precompile Torch
     stepgauge_precompiled(test_${name} test_status ${STEPGAUGE_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
-    # GCC 12 forgets that precompiled headers are the system's, and has the same wrong ideas of strings as above.
-    target_compile_options(test_${name} PRIVATE
-      $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
     if(NOT "timing" IN_LIST ARG_LABELS)
       list(APPEND ARG_LABELS sanitized) # the sanitized build has it too
       if(NOT STEPGAUGE_UNIT_TESTS_IN_ALL AND NOT STEPGAUGE_SANITIZE)
@@ -65,6 +68,13 @@ function(stepgauge_test name)
   add_test(NAME ${name} COMMAND test_${name} --gtest_shuffle)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "unit;${ARG_LABELS}"
     ENVIRONMENT "STEPGAUGE_SOURCE_DIR=${CMAKE_SOURCE_DIR};STEPGAUGE_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
+endfunction()
+
+# stepgauge_compiled_together(<target> <files>): so many files at once, since templates of libraries take the compiler longer than the
+# code that uses them. -DSTEPGAUGE_COMPILED_TOGETHER=OFF: each by itself, as tools for one file want it.
+option(STEPGAUGE_COMPILED_TOGETHER "compile several files of a target at once" ON)
+function(stepgauge_compiled_together target files)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${STEPGAUGE_COMPILED_TOGETHER} UNITY_BUILD_BATCH_SIZE ${files})
 endfunction()
 
 # For code that is compiled more often than it runs: a third less time in the compiler.

@@ -137,3 +137,14 @@ def test_parts_are_not_merged_into_a_file(work):
     assert work.run("small.yaml", "a").code == OK
     done = work("merge", "small.yaml/all", "a")
     assert done.code == USAGE and "small.yaml/all: cannot make the folder" in done.err, done
+
+
+@pytest.mark.parametrize("command", [
+    ("report", "a", "--out", "small.yaml/table.md"),
+    ("report", "a", "--article", "A1", "--out", "nowhere/table.md"),
+    ("baseline", "save", "a", "--baselines", "small.yaml"),
+])
+def test_a_file_that_cannot_be_written_is_a_mistake_of_the_command_line(work, command):
+    assert work.run("small.yaml", "a").code == OK
+    done = work(*command)
+    assert done.code == USAGE and "choose another" in done.err, done

@@ -34,7 +34,7 @@ class EngineLaunch : public LaunchTest {
     request.interrupt_fd = interrupt_fd;
     const auto bin = std::filesystem::absolute(std::filesystem::path(stub_path()).parent_path());
     auto outcome =
-        engine_launcher({Engine::mpirun, bin / "fake-engine", bin / "stepgauge", {}})->launch(request, on_progress);
+        engine_launcher({Engine::mpirun, bin / "fake-engine", bin / "rank-agent", {}})->launch(request, on_progress);
     expect_nothing_left();
     return outcome;
   }

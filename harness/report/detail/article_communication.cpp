@@ -17,7 +17,6 @@ namespace {
 
 using Number = std::optional<double>;
 
-constexpr double mib = 1024.0 * 1024.0;
 constexpr std::size_t enough_losses = 200, compared_losses = 20;
 
 std::string status_of(const CellResults& cell) {

@@ -15,8 +15,6 @@
 namespace stepgauge::report::detail {
 namespace {
 
-constexpr double mib = 1024.0 * 1024.0;
-
 /// gloo and MPI tell nothing but their name.
 std::string used_transports(const CellResults& cell) {
   const auto known = transports_text(cell);

@@ -23,6 +23,10 @@ std::string percent_digits(double value) {
 
 }  // namespace
 
+std::string signed_digits(double value) {
+  return (value > 0 ? "+" : "") + four_digits(value);
+}
+
 std::string four_digits(const std::optional<double>& value) {
   if (!value) return "-";
   if (*value == 0) return "0";

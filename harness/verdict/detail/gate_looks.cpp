@@ -6,11 +6,10 @@
 #include "stats/hodges_lehmann.hpp"
 #include "stats/sign_flip.hpp"
 #include "stats/summary.hpp"
+#include "verdict/detail/rounding.hpp"
 
 namespace stepgauge::verdict::detail {
 namespace {
-
-constexpr double rounding = 1e-12;  ///< of differences that are exact on paper
 
 void take(const GateLook& look, Suspicion direction, std::size_t family, const GatePolicy& policy, GateProgress& out) {
   if (!out.sample) return;

@@ -10,11 +10,6 @@ namespace {
 /// Name of the row of a cell that one arm does not have.
 constexpr const char* cell_row = "cell";
 
-void settle(GateRow& row, Verdict verdict, std::string reason) {
-  row.verdict = verdict;
-  row.reason = std::move(reason);
-}
-
 GateRow start_row(const GateCell& cell, const std::string& metric) {
   GateRow row;
   const auto& named = cell.head.id.empty() ? cell.base : cell.head;

@@ -8,18 +8,18 @@
 #include "stats/multiple.hpp"
 #include "stats/sign_test.hpp"
 #include "stats/summary.hpp"
+#include "verdict/detail/rounding.hpp"
 #include "verdict/detail/wording.hpp"
 #include "verdict/gate_power.hpp"
 
 namespace stepgauge::verdict::detail {
-namespace {
 
-constexpr double rounding = 1e-12;  ///< of differences that are exact on paper
-
-void settle(GateRow& row, Verdict verdict, std::string reason = "") {
+void settle(GateRow& row, Verdict verdict, std::string reason) {
   row.verdict = verdict;
   row.reason = std::move(reason);
 }
+
+namespace {
 
 /// The numbers of the stage that the verdict rests on.
 void fill_numbers(GateRow& row, const GateSample& sample, GateStage stage, const GatePolicy& policy) {

@@ -2,6 +2,7 @@
 // The rules of the gate on rows that have numbers.
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "verdict/detail/gate_looks.hpp"
@@ -18,6 +19,8 @@ struct GateWork {
   std::optional<GateSample> confirm;  ///< of the new pairs, once they decide
   GateProgress progress{};            ///< of a row under suspicion
 };
+
+void settle(GateRow& row, Verdict verdict, std::string reason = "");
 
 /// What the screen makes of a sample; never a verdict.
 Suspicion suspicion_of(const GateSample& screen, const GatePolicy& policy);

@@ -8,6 +8,7 @@
 
 #include "stats/mde.hpp"
 #include "stats/multiple.hpp"
+#include "verdict/detail/rounding.hpp"
 #include "verdict/detail/wording.hpp"
 
 namespace stepgauge::verdict::detail {
@@ -15,7 +16,6 @@ namespace {
 
 constexpr double null_share = 0.25;  ///< H0: worse by at most this share of theta
 constexpr double pass_limit = 2.0;   ///< pass: the bound is below this many theta
-constexpr double rounding = 1e-12;   ///< of differences that are exact on paper
 
 /// Launches per side that would settle a row, for a spread given in thetas; spreads are rounded to two digits, so that
 /// the search runs once for many rows.

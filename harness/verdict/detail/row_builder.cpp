@@ -57,7 +57,7 @@ void fill_side(Side& side, const Values& values, Scale scale) {
   side.cv = stats::coefficient_of_variation(values.numbers);
 }
 
-void settle(Row& row, Verdict verdict, std::string reason) {
+void settle_row(Row& row, Verdict verdict, std::string reason) {
   row.verdict = verdict;
   row.reason = std::move(reason);
 }
@@ -67,11 +67,11 @@ void settle_unmeasured(Row& row, const Outcome& head) {
   const auto left_out = head.count(Status::skipped) + head.count(Status::unsupported);
   const auto reason = "head: " + head.text();
   if (head.launches == left_out) {
-    settle(row, Verdict::missing, reason);
+    settle_row(row, Verdict::missing, reason);
   } else if (head.failed() == 0) {
-    settle(row, Verdict::inconclusive, reason);  // disturbed from outside: says nothing of head
+    settle_row(row, Verdict::inconclusive, reason);  // disturbed from outside: says nothing of head
   } else {
-    settle(row, Verdict::invalid, reason);
+    settle_row(row, Verdict::invalid, reason);
   }
 }
 
@@ -126,7 +126,7 @@ void measure(Row& row, const Values& base, const Values& head, std::size_t index
   row.exact = sample->exact;
   row.change = as_change(sample->diff);
   if (!row.change || !std::isfinite(*row.threshold)) {
-    settle(row, Verdict::invalid, "cannot compare: base and head are too many orders of magnitude apart");
+    settle_row(row, Verdict::invalid, "cannot compare: base and head are too many orders of magnitude apart");
     return;
   }
   if (const auto interval = stats::confidence_interval(*sample, 0.95)) {
@@ -149,8 +149,8 @@ void add_launches_row(const Pair& pair, const Outcome& base, const Outcome& head
   row.head.n = head.ok();
   row.base.statuses = base.text();
   row.head.statuses = head.text();
-  settle(row, Verdict::invalid,
-         fmt::format("more launches failed than in base: {} (base: {})", head.text(), base.text()));
+  settle_row(row, Verdict::invalid,
+             fmt::format("more launches failed than in base: {} (base: {})", head.text(), base.text()));
   out.rows.push_back(std::move(row));
 }
 
@@ -187,15 +187,15 @@ void add_rows(const Pair& pair, const std::vector<const MetricInfo*>& metrics, b
     fill_side(row.head, head, row.scale);
     if (!base.numbers.empty() && row.blocking) ++out.counts.expected;
     if (base.numbers.empty()) {
-      settle(row, Verdict::missing, "no baseline; " + absent_text("base", base, base_outcome));
+      settle_row(row, Verdict::missing, "no baseline; " + absent_text("base", base, base_outcome));
     } else if (head_outcome.ok() == 0) {
       settle_unmeasured(row, head_outcome);
     } else if (head.numbers.empty()) {
-      settle(row, Verdict::missing, absent_text("head", head, head_outcome));
+      settle_row(row, Verdict::missing, absent_text("head", head, head_outcome));
     } else if (base.mixed_units || head.mixed_units || base.unit != head.unit) {
-      settle(row, Verdict::invalid, fmt::format("units differ: {} and {}", base.unit, head.unit));
+      settle_row(row, Verdict::invalid, fmt::format("units differ: {} and {}", base.unit, head.unit));
     } else if (!usable(base.numbers, row.scale) || !usable(head.numbers, row.scale)) {
-      settle(row, Verdict::invalid, cannot_compare(base, head, row.scale));
+      settle_row(row, Verdict::invalid, cannot_compare(base, head, row.scale));
     } else {
       measure(row, base, head, out.rows.size() - 1, measured);
     }
@@ -220,7 +220,7 @@ void add_missing_cell(const CellResults& base, const std::string& reason, const 
     row.unit = values.unit;
     row.base.statuses = statuses;
     fill_side(row.base, values, row.scale);
-    settle(row, Verdict::missing, reason);
+    settle_row(row, Verdict::missing, reason);
   }
 }
 

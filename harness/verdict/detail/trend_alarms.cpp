@@ -22,9 +22,9 @@ constexpr double hidden_sigmas = 3.0;      ///< of the noisier side, that it has
 constexpr double ratio_floor = 0.002;      ///< of the noise
 constexpr double least_floor = 1e-9;       ///< of the noise in points, where nothing is tolerated
 
-using Values = std::span<const double>;
+using Nights = std::span<const double>;
 
-Values part(Values values, std::size_t begin, std::size_t end) {
+Nights part(Nights values, std::size_t begin, std::size_t end) {
   return values.subspan(begin, end - begin);
 }
 
@@ -42,12 +42,12 @@ struct Shift {
 };
 
 /// One window over all: the halves of two that overlap can disagree about a change near their ends.
-std::vector<stats::EnergyChange> changes_in(Values window, Scale scale) {
+std::vector<stats::EnergyChange> changes_in(Nights window, Scale scale) {
   return change_points(window, scale, {.window = window.size()});
 }
 
 /// The change point nearest to where the CUSUM began to rise.
-void place(Shift& shift, Values values, std::size_t begin, Scale scale) {
+void place(Shift& shift, Nights values, std::size_t begin, Scale scale) {
   const auto first = back(shift.change, place_nights, begin);
   const auto last = std::min(values.size(), shift.change + place_nights);
   const auto target = shift.change;
@@ -71,7 +71,7 @@ stats::CusumRule cusum_rule(const AlarmRule& rule) {
 }
 
 /// Robust against a few changes of level.
-double night_to_night(Values values) {
+double night_to_night(Nights values) {
   std::vector<double> steps;
   for (std::size_t i = 1; i < values.size(); ++i) steps.push_back(std::abs(values[i] - values[i - 1]));
   return 1.4826 * *stats::median(steps) / std::sqrt(2.0);
@@ -79,7 +79,7 @@ double night_to_night(Values values) {
 
 /// Two levels in the first nights of a segment look like one that is noisy, in which no sum ever rises. What gives them
 /// away: far less noise from one night to the next, and a change point with little noise on either side of it.
-std::optional<Shift> hidden_shift(Values values, std::size_t first, std::size_t end, double sigma,
+std::optional<Shift> hidden_shift(Nights values, std::size_t first, std::size_t end, double sigma,
                                   const AlarmRule& rule) {
   const auto window = part(values, first, end);
   if (sigma < hidden_ratio * night_to_night(window)) return std::nullopt;
@@ -95,7 +95,7 @@ std::optional<Shift> hidden_shift(Values values, std::size_t first, std::size_t 
 }
 
 /// The first alarm of the nights from `begin` on.
-std::optional<Shift> first_shift(Values values, std::size_t begin, const AlarmRule& rule) {
+std::optional<Shift> first_shift(Nights values, std::size_t begin, const AlarmRule& rule) {
   const auto nights = rule.policy.centre_nights;
   const auto settings = cusum_rule(rule);
   for (std::size_t end = begin + rule.policy.min_nights; end <= values.size(); ++end) {
@@ -113,7 +113,7 @@ std::optional<Shift> first_shift(Values values, std::size_t begin, const AlarmRu
 }
 
 /// The last nights where they all lie far on one side of those before them.
-std::optional<Shift> last_jump(Values values, std::size_t begin, const AlarmRule& rule) {
+std::optional<Shift> last_jump(Nights values, std::size_t begin, const AlarmRule& rule) {
   std::optional<Shift> out;
   for (std::size_t nights = 1; nights <= jump_nights; ++nights) {
     if (values.size() < begin + rule.policy.min_nights + nights) break;
@@ -130,7 +130,7 @@ std::optional<Shift> last_jump(Values values, std::size_t begin, const AlarmRule
 }
 
 TrendAlarm alarm_of(const Shift& shift, const Track& track, std::size_t begin, std::size_t end, const AlarmRule& rule) {
-  const Values values(track.values);
+  const Nights values(track.values);
   const auto before = part(values, back(shift.change, rule.policy.centre_nights, begin), shift.change);
   const auto after = part(values, shift.change, std::min(end, shift.change + rule.policy.centre_nights));
   TrendAlarm out;
@@ -156,7 +156,7 @@ TrendAlarm alarm_of(const Shift& shift, const Track& track, std::size_t begin, s
 
 }  // namespace
 
-Level level_of(Values values, const AlarmRule& rule) {
+Level level_of(Nights values, const AlarmRule& rule) {
   const auto window = values.last(std::min(values.size(), rule.policy.centre_nights));
   Level out;
   out.centre = *stats::median(window);
@@ -170,7 +170,7 @@ Level level_of(Values values, const AlarmRule& rule) {
 }
 
 std::vector<TrendAlarm> alarms_of(const Track& track, const AlarmRule& rule) {
-  const Values values(track.values);
+  const Nights values(track.values);
   std::vector<Shift> shifts;
   std::vector<std::size_t> begins{0};
   while (auto shift = first_shift(values, begins.back(), rule)) {

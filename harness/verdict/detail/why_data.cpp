@@ -10,7 +10,7 @@
 namespace stepgauge::verdict::detail {
 namespace {
 
-constexpr double rounding = 1e-9;
+constexpr double share_rounding = 1e-9;
 
 std::vector<const LaunchRecord*> ok_launches(const CellResults& cell) {
   std::vector<const LaunchRecord*> out;
@@ -117,7 +117,8 @@ std::vector<WhyLine> lines_of(const Values& base, const Values& head, const std:
     line.unit = unit;
     line.base = value_of(base, name);
     line.head = value_of(head, name);
-    if (change && std::abs(*change) > rounding) line.share = (line.head.value_or(0) - line.base.value_or(0)) / *change;
+    if (change && std::abs(*change) > share_rounding)
+      line.share = (line.head.value_or(0) - line.base.value_or(0)) / *change;
     out.push_back(std::move(line));
   }
   std::stable_sort(out.begin(), out.end(), [](const WhyLine& a, const WhyLine& b) { return size_of(a) > size_of(b); });
@@ -130,7 +131,7 @@ void drop_equal(std::vector<WhyLine>& lines) {
                                const double largest =
                                    std::max(std::abs(line.base.value_or(0)), std::abs(line.head.value_or(0)));
                                return line.base.has_value() == line.head.has_value() &&
-                                      size_of(line) <= rounding * std::max(1.0, largest);
+                                      size_of(line) <= share_rounding * std::max(1.0, largest);
                              }),
               lines.end());
 }

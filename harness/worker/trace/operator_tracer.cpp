@@ -14,7 +14,7 @@ TraceLog* current_log = nullptr;  // one tracer at a time
 /// When the operators that are open on this thread began; no allocation an operator, as an ObserverContext would be.
 thread_local std::vector<std::int64_t> open;
 
-std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction&) {
+std::unique_ptr<at::ObserverContext> begin_operator(const at::RecordFunction&) {
   open.push_back(monotonic_ns());
   return nullptr;
 }
@@ -24,7 +24,7 @@ bool is_collective(const char* name) {
   return std::strncmp(name, "c10d::", 6) == 0;
 }
 
-void end(const at::RecordFunction& function, at::ObserverContext*) {
+void end_operator(const at::RecordFunction& function, at::ObserverContext*) {
   if (open.empty()) return;  // it began before the tracer did
   const auto begun = open.back();
   open.pop_back();
@@ -37,7 +37,8 @@ void end(const at::RecordFunction& function, at::ObserverContext*) {
 
 OperatorTracer::OperatorTracer(TraceLog& log) {
   current_log = &log;
-  handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&begin, &end).scopes({at::RecordScope::FUNCTION}));
+  handle_ = at::addGlobalCallback(
+      at::RecordFunctionCallback(&begin_operator, &end_operator).scopes({at::RecordScope::FUNCTION}));
 }
 
 OperatorTracer::~OperatorTracer() {

@@ -36,7 +36,7 @@ bool is_heavy(std::string_view name) {
 }
 
 /// The inputs are there only while the operator begins.
-std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
+std::unique_ptr<at::ObserverContext> count_batch(const at::RecordFunction& function) {
   const std::string_view name = function.name();
   if (!is_heavy(name) || not_the_models > 0) return nullptr;
   for (const auto& input : function.inputs()) {
@@ -74,8 +74,8 @@ void StepProbe::begin_step() {
   types_.clear();
   if (types_wanted_) {
     current_types = &types_;
-    observer_ =
-        at::addGlobalCallback(at::RecordFunctionCallback(&begin).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+    observer_ = at::addGlobalCallback(
+        at::RecordFunctionCallback(&count_batch).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
   }
   allocations_before_ = room_.allocations();
   room_.reset_peaks();
