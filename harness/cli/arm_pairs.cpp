@@ -78,11 +78,8 @@ void ArmPairs::require_same_suite() const {
 void ArmPairs::require_same_machine(const GateFolder& folder) const {
   const auto& before = folder.arm(true).info().fingerprint;
   const auto now = store::fingerprint(to_json(machine_), before.contains("gpus"));
-  if (now == before) return;
-  throw config::ConfigError(
-      "", 0, 0,
-      fmt::format("{}: {} began on another machine ({}, this is {}); start a new one", folder.path().string(), work_,
-                  store::fingerprint_slug(before), store::fingerprint_slug(now)));
+  if (const auto moved = store::moved_text(before, now); !moved.empty())
+    throw config::ConfigError("", 0, 0, fmt::format("{}: {} {}", folder.path().string(), work_, moved));
 }
 
 }  // namespace stepgauge::cli

@@ -231,10 +231,7 @@ void add_bisect(Program& program) {
       ->allow_extra_args(false);
   command->add_option("--tolerance", options->tolerance, "what counts as a change, e.g. 1% (default: the cell's)");
   command->add_option("--seed", options->seed, "of the order within pairs (default: drawn, printed and kept)");
-  command->add_option("--devices", options->suite.devices, "CUDA devices to use, e.g. 0,1 (default: all)")
-      ->delimiter(',');
-  command->add_option("--worker", options->suite.workers,
-                      "command of the worker that replaces the built-in one; NAME=CMD replaces one of the suite's");
+  options->suite.add_workers_to(*command);
   options->suite.launcher.add_to(*command);
   auto* out = command->add_option("--out", options->out, "folder to make (default: runs/<suite>-bisect-<time>)");
   command->add_option("--resume", options->resume, "go on with a search in this folder; give the same question again")

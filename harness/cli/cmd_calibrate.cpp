@@ -51,12 +51,8 @@ store::RunFolder open_folder(const Plan& plan, const CalibrateOptions& options, 
   }
   auto folder = resume_run(options.resume, options.suite.suite_path, plan.launcher);
   const auto now = fingerprint_of(folder.info().cells, plan.machine);
-  if (now != folder.info().fingerprint) {
-    throw config::ConfigError(
-        "", 0, 0,
-        fmt::format("--resume {}: the session began on another machine ({}, this is {}); start a new one",
-                    options.resume, store::fingerprint_slug(folder.info().fingerprint), store::fingerprint_slug(now)));
-  }
+  if (const auto moved = store::moved_text(folder.info().fingerprint, now); !moved.empty())
+    throw config::ConfigError("", 0, 0, fmt::format("--resume {}: the session {}", options.resume, moved));
   return folder;
 }
 

@@ -90,10 +90,8 @@ GateFolder resumed_gate(const GateOptions& options, const LauncherChoice& launch
       "--pairs", options.resume);
   const auto& before = folder.arm(true).info().fingerprint;
   const auto now = store::fingerprint(to_json(machine), before.contains("gpus"));
-  if (now != before) {
-    refuse(fmt::format("--resume {}: the gate began on another machine ({}, this is {}); start a new gate",
-                       options.resume, store::fingerprint_slug(before), store::fingerprint_slug(now)));
-  }
+  if (const auto moved = store::moved_text(before, now); !moved.empty())
+    refuse(fmt::format("--resume {}: the gate {}", options.resume, moved));
   return folder;
 }
 

@@ -157,10 +157,7 @@ void add_history_confirm(CLI::App& history, Program& program) {
   command->add_option("--only", options->choice.only, "series that match one of these globs (CELL or CELL:METRIC)");
   command->add_flag("--again", options->again, "also alarms whose last confirmation was not decided");
   command->add_option("--seed", options->seed, "of the order within pairs (default: drawn and printed)");
-  command->add_option("--devices", options->suite.devices, "CUDA devices to use, e.g. 0,1 (default: all)")
-      ->delimiter(',');
-  command->add_option("--worker", options->suite.workers,
-                      "command of the worker that replaces one of the suite's: NAME=CMD");
+  options->suite.add_workers_to(*command);
   options->suite.launcher.add_to(*command);
   auto* out = command->add_option("--out", options->out, "folder to make (default: runs/<suite>-confirm-<time>)");
   command->add_option("--resume", options->resume, "go on with a confirmation in this folder")->excludes(out);

@@ -97,9 +97,7 @@ void add_selftest(Program& program) {
                       "suite, YAML or JSON (default: a small one that came with the program, for the devices here)");
   command->add_option("--only", options->suite.selection.only, "only cells whose id matches one of these globs");
   command->add_option("--skip", options->suite.selection.skip, "leave out cells whose id matches one of these globs");
-  command->add_option("--devices", options->suite.devices, "CUDA devices to use, e.g. 0,1 (default: all)")
-      ->delimiter(',');
-  command->add_option("--worker", options->suite.workers, "command of the worker that replaces the built-in one");
+  options->suite.add_workers_to(*command);
   command->add_option("--pairs", options->pairs, "N1,N2: pairs of each gate, as gate takes them")
       ->capture_default_str();
   command

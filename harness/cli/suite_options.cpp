@@ -125,14 +125,18 @@ void SuiteOptions::add_to(CLI::App& command) {
   command.add_option("suite", suite_path, "suite, YAML or JSON")->required();
   command.add_option("--only", selection.only, "run only cells whose id matches one of these globs");
   command.add_option("--skip", selection.skip, "leave out cells whose id matches one of these globs");
+  add_workers_to(command);
+  launcher.add_to(command);
+  command.add_option("--shard", shard_text,
+                     "I/N: the I-th of N parts of the cells, every N-th one; 1/4 to 4/4 make the whole");
+}
+
+void SuiteOptions::add_workers_to(CLI::App& command) {
   command.add_option("--devices", devices, "CUDA devices to use, e.g. 0,1 (default: all)")->delimiter(',');
   command.add_option(
       "--worker", workers,
       "command of the worker that replaces the built-in one, or container:IMAGE [PROGRAM ARGS]; NAME=CMD "
       "replaces one of the suite's");
-  launcher.add_to(command);
-  command.add_option("--shard", shard_text,
-                     "I/N: the I-th of N parts of the cells, every N-th one; 1/4 to 4/4 make the whole");
 }
 
 void SuiteOptions::add_launches_to(CLI::App& command) {

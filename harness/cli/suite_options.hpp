@@ -26,6 +26,7 @@ struct SuiteOptions {
   std::string shard_text;
 
   void add_to(CLI::App& command);
+  void add_workers_to(CLI::App& command);  ///< --devices and --worker alone
   void add_launches_to(CLI::App& command);
 };
 

@@ -144,4 +144,10 @@ std::string fingerprint_slug(const Json& fingerprint) {
   return out + "-" + detail::short_hash(dump_line(fingerprint));
 }
 
+std::string moved_text(const Json& began, const Json& now) {
+  if (began == now) return "";
+  return fmt::format("began on another machine ({}, this is {}); start a new one", fingerprint_slug(began),
+                     fingerprint_slug(now));
+}
+
 }  // namespace stepgauge::store

@@ -22,4 +22,8 @@ Json read_fingerprint(const Json& value, std::string_view where);
 /// "cpu-intel-xeon-processor-2c-9f8e7d6c". "unknown-machine" for {}.
 std::string fingerprint_slug(const Json& fingerprint);
 
+/// Of what is gone on with here: "began on another machine (SLUG, this is SLUG); start a new one"; empty where both are
+/// the same.
+std::string moved_text(const Json& began, const Json& now);
+
 }  // namespace stepgauge::store

@@ -91,5 +91,12 @@ TEST(Fingerprint, SlugIsReadableAndTellsMachinesApart) {
   EXPECT_EQ(fingerprint_slug(Json::object()), "unknown-machine");
 }
 
+TEST(Fingerprint, WhatIsGoneOnWithElsewhereNamesBothMachines) {
+  const auto here = fingerprint(machine(), true), there = fingerprint(machine(), false);
+  EXPECT_EQ(moved_text(here, here), "");
+  EXPECT_EQ(moved_text(there, here), "began on another machine (" + fingerprint_slug(there) + ", this is " +
+                                         fingerprint_slug(here) + "); start a new one");
+}
+
 }  // namespace
 }  // namespace stepgauge::store

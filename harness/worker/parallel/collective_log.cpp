@@ -67,20 +67,15 @@ CollectiveLog::~CollectiveLog() {
   ::close(file_);
 }
 
-std::uint64_t CollectiveLog::enter(const CollectiveShape& shape) {
+std::optional<std::uint64_t> CollectiveLog::enter(const CollectiveShape& shape) {
   const auto point = stamps_ ? stamps_->put() : std::nullopt;
+  if (stamps_ && !point) return std::nullopt;
   const std::lock_guard lock(mutex_);
   entries_.push_back({shape, phases_.size() - 1, unix_ns(), 0});
   const auto sequence = written_ + entries_.size() - 1;
   if (point) submitted_.push_back({sequence, *point, std::nullopt});
-  if (point || !stamps_) ++running_;
+  ++running_;
   return sequence;
-}
-
-bool CollectiveLog::can_end(std::uint64_t sequence) const {
-  if (!stamps_) return true;
-  const std::lock_guard lock(mutex_);
-  return std::any_of(submitted_.rbegin(), submitted_.rend(), [&](const auto& one) { return one.sequence == sequence; });
 }
 
 void CollectiveLog::end(std::uint64_t sequence) {

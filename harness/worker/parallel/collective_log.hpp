@@ -42,12 +42,11 @@ class CollectiveLog {
   CollectiveLog(const CollectiveLog&) = delete;
   CollectiveLog& operator=(const CollectiveLog&) = delete;
 
-  /// Any thread may call these; none waits for the disk. With stamps `end` is called once the collective was submitted,
-  /// with the current stream behind it, and only where `can_end` says so.
-  std::uint64_t enter(const CollectiveShape& shape);
+  /// Any thread may call these; neither waits for the disk. nullopt: the collective is captured into a graph, and does
+  /// not run when it is called; it is not logged. With stamps `end` is called once the collective was submitted, with
+  /// the current stream behind it.
+  std::optional<std::uint64_t> enter(const CollectiveShape& shape);
   void end(std::uint64_t sequence);
-  /// False: the collective is captured into a graph, in which the device tells no time.
-  bool can_end(std::uint64_t sequence) const;
 
   /// The call site of what is entered from now on.
   void phase(std::string_view name);

@@ -68,11 +68,11 @@ c10::intrusive_ptr<c10d::Work> RecordingBackend::logged(const char* kind, const 
   auto* log = collectives_;
   const auto sequence = log->enter(shape_of(kind, tensors, bytes));
   auto work = call();
-  if (!work || !log->can_end(sequence)) return work;
+  if (!work || !sequence) return work;
   // On a device the callback runs at once, with a stream of its own behind the collective.
   if (const auto future = work->getFuture())
-    future->addCallback([log, sequence](c10::ivalue::Future& done) {
-      if (!done.hasError()) log->end(sequence);
+    future->addCallback([log, at = *sequence](c10::ivalue::Future& done) {
+      if (!done.hasError()) log->end(at);
     });
   return work;
 }
