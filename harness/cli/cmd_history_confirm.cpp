@@ -129,7 +129,10 @@ void confirm(const ConfirmCommand& options, Program& program) {
   if (options.json) {
     auto list = Json::array();
     for (const auto& item : result.alarms) list.push_back(alarm_json(item, history));
-    fmt::print("{}\n", dump_line({{"alarms", list}, {"exit_code", static_cast<int>(program.code)}}));
+    fmt::print("{}\n", dump_line({{"schema", "stepgauge.confirm"},
+                                  {"version", 1},
+                                  {"alarms", list},
+                                  {"exit_code", static_cast<int>(program.code)}}));
   } else {
     fmt::print("{}", report::confirmation_table(result.alarms, left, program.code, terminal_style()));
     tell_bisect(result.alarms, options, program);
@@ -161,7 +164,7 @@ void add_history_confirm(CLI::App& history, Program& program) {
   options->suite.launcher.add_to(*command);
   auto* out = command->add_option("--out", options->out, "folder to make (default: runs/<suite>-confirm-<time>)");
   command->add_option("--resume", options->resume, "go on with a confirmation in this folder")->excludes(out);
-  command->add_flag("--json", options->json, "JSON on standard output");
+  command->add_flag("--json", options->json, "JSON on standard output (schema confirm)");
   command->add_flag("--quiet", options->quiet, "no progress on standard error");
   command->footer(
       "Example:\n"

@@ -58,12 +58,16 @@ function(stepgauge_test name)
   endif()
   if(NOT "torch" IN_LIST ARG_LABELS AND NOT "gpu" IN_LIST ARG_LABELS) # those precompile Torch
     stepgauge_precompiled(test_${name} test_status ${STEPGAUGE_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
-    if(NOT "timing" IN_LIST ARG_LABELS)
+    if("timing" IN_LIST ARG_LABELS) # says nothing of a sanitized program
+      set(left_out ${STEPGAUGE_SANITIZE})
+    else()
       list(APPEND ARG_LABELS sanitized) # the sanitized build has it too
+      set(left_out FALSE)
       if(NOT STEPGAUGE_UNIT_TESTS_IN_ALL AND NOT STEPGAUGE_SANITIZE)
-        set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+        set(left_out TRUE)
       endif()
     endif()
+    set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL ${left_out})
   endif()
   add_test(NAME ${name} COMMAND test_${name} --gtest_shuffle)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "unit;${ARG_LABELS}"

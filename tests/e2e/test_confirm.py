@@ -85,6 +85,7 @@ def test_the_same_program_takes_every_block(measured, work):
     history = History(measured, work, *repository(work, ["", ""]))
     done = history.confirm("--json")
     assert done.code == OK and done.json["exit_code"] == OK, done
+    assert_valid("confirm", done.json)
     assert [item["verdict"] for item in done.json["alarms"]] == ["not confirmed"] * 2
     shown, alarms = history.show()
     assert shown.code == OK and "verdict: quiet" in shown.out and not any(alarm["blocks"] for alarm in alarms.values()), shown

@@ -62,7 +62,7 @@ def test_json_of_every_command(work):
 
 def test_suites_of_the_repository_are_valid(work):
     for name in ("suite", "cell", "record", "run", "baseline", "comparison", "gate", "history", "trend", "statistics", "selftest",
-                 "why", "bisect", "calibration", "plan"):
+                 "why", "bisect", "calibration", "plan", "confirm"):
         assert "$schema" in work("schema", name).json
     yaml = pytest.importorskip("yaml")
     suites = sorted((SOURCE / "configs").glob("*.yaml"))
