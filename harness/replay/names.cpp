@@ -1,5 +1,6 @@
 #include "replay/names.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string>
@@ -76,6 +77,12 @@ bool point_to_point(Kind kind) {
 bool ends_together(Kind kind) {
   return kind == Kind::all_reduce || kind == Kind::all_gather || kind == Kind::reduce_scatter ||
          kind == Kind::barrier || kind == Kind::all_to_all;
+}
+
+bool is_setup(std::string_view call_site) {
+  constexpr std::array<std::string_view, 8> phases{"setup", "spawn", "runtime", "rendezvous",
+                                                   "build", "wrap",  "compile", "first_step"};
+  return std::find(phases.begin(), phases.end(), call_site) != phases.end();
 }
 
 bool equal_sizes(Kind kind) {

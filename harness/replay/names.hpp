@@ -36,6 +36,10 @@ bool ends_together(Kind kind);
 /// Every rank gives as many bytes as the others. Not so: all_to_all, gather and scatter.
 bool equal_sizes(Kind kind);
 
+/// The call site is a phase in which ranks are made ready, each in its time: "setup", or one that our worker has up to
+/// and with its first step.
+bool is_setup(std::string_view call_site);
+
 /// "float32" from "float32", "Float" (c10) or "torch.float32"; "" when not known.
 std::string_view dtype_from(std::string_view name);
 

@@ -66,7 +66,7 @@ struct Findings {
 };
 
 /// Skew and slow ranks need the clocks; a skew counts beyond what the clocks may be off. The first collective of a
-/// group and those of the phase "setup" do not count for them: ranks start at different times.
+/// group and those of set-up (is_setup) do not count for them: ranks start at different times.
 Findings find_patterns(const CollectiveLog& log, const std::map<int, Clock>& clocks,
                        const PatternSettings& settings = {});
 

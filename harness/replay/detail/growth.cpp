@@ -76,7 +76,7 @@ void find_growth(const Group& group, const CollectiveLog& log, const Columns& co
   std::vector<Step> steps;
   for (std::size_t i = 0; i < columns.columns.size(); ++i) {
     const auto& op = log.ops[columns.columns[i].op];
-    const bool step = op.bytes != not_known && op.bytes > 0 && op.call_site != "setup" && op.kind != Kind::broadcast;
+    const bool step = op.bytes != not_known && op.bytes > 0 && !is_setup(op.call_site) && op.kind != Kind::broadcast;
     if (step) steps.push_back({i, &op});
   }
   auto period =

@@ -93,7 +93,7 @@ void find_time_patterns(const Group& group, const CollectiveLog& log, const std:
   for (std::size_t i = 1; i < timings.size(); ++i) {  // before the first one the ranks started, each in its time
     const auto& timing = timings[i];
     const auto& op = log.ops[timing.op];
-    if (timing.compared < 2 || op.call_site == "setup") continue;
+    if (timing.compared < 2 || is_setup(op.call_site)) continue;
     ++compared;
     auto& rank = found[timing.last_rank];
     if (rank.last++ == 0) rank.first_last = &timing;
