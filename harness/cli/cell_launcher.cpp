@@ -177,7 +177,7 @@ LaunchRecord CellLauncher::summarised(const Attempt& attempt, Launched launched,
   facts.trace_error = std::move(files.error);
   facts.nccl_logs = std::move(files.nccl_logs);
   if (!files.collective_logs.empty()) facts.evidence["collective_logs"] = files.collective_logs;
-  check_collectives(path, facts);
+  check_collectives(path, files.collective_logs, facts);
   facts.evidence["folder"] = relative_to(folder_, path);
   auto record = summary::summarise(cell, facts);
   check_stall(cell, devices_of(cell, devices_), facts.nccl_logs, record);

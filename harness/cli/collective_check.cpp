@@ -16,9 +16,9 @@ bool explains_an_end(replay::PatternKind kind) {
   return kind == silent || kind == stuck || kind == skipped || kind == extra || kind == mismatch;
 }
 
-std::vector<std::string> patterns_of(const std::filesystem::path& folder, const Json& names) {
-  std::vector<std::string> paths;
-  for (const auto& name : names) paths.push_back((folder / name.get<std::string>()).string());
+std::vector<std::string> patterns_of(const std::filesystem::path& folder, const std::vector<std::string>& names) {
+  std::vector<std::string> paths(names.size());
+  std::transform(names.begin(), names.end(), paths.begin(), [&](const auto& name) { return (folder / name).string(); });
   const auto log = replay::read_logs(paths);
   auto found = replay::find_patterns(log, replay::clocks(log)).patterns;
   std::erase_if(found, [](const auto& pattern) { return !explains_an_end(pattern.kind); });
@@ -32,11 +32,11 @@ std::vector<std::string> patterns_of(const std::filesystem::path& folder, const 
 
 }  // namespace
 
-void check_collectives(const std::filesystem::path& folder, summary::LaunchFacts& facts) {
-  const auto logs = facts.evidence.find("collective_logs");
-  if ((facts.status != Status::hung && facts.status != Status::crashed) || logs == facts.evidence.end()) return;
+void check_collectives(const std::filesystem::path& folder, const std::vector<std::string>& logs,
+                       summary::LaunchFacts& facts) {
+  if ((facts.status != Status::hung && facts.status != Status::crashed) || logs.empty()) return;
   try {
-    const auto patterns = patterns_of(folder, *logs);
+    const auto patterns = patterns_of(folder, logs);
     if (patterns.empty()) return;
     facts.reason += "; the logs of collectives: " + patterns.front();
     facts.evidence["collective_patterns"] = patterns;

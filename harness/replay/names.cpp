@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "contract/cell.hpp"
+
 namespace stepgauge::replay {
 namespace {
 
@@ -80,9 +82,9 @@ bool ends_together(Kind kind) {
 }
 
 bool is_setup(std::string_view call_site) {
-  constexpr std::array<std::string_view, 8> phases{"setup", "spawn", "runtime", "rendezvous",
-                                                   "build", "wrap",  "compile", "first_step"};
-  return std::find(phases.begin(), phases.end(), call_site) != phases.end();
+  const auto& phases = known_phases();
+  return call_site == "setup" || call_site == "first_step" ||
+         std::find(phases.begin(), phases.end(), call_site) != phases.end();
 }
 
 bool equal_sizes(Kind kind) {
