@@ -37,7 +37,7 @@ class StepProgram {
 
   /// Training starts anew, by the same compiled program: initial weights and a fresh optimizer, in place.
   virtual void restart() = 0;
-  /// The batch of the steps from now on.
+  /// The batch of the steps from now on, also where the cell draws a new one each step.
   virtual void set_batch(const workloads::Batch& batch) = 0;
   /// Parameters in the order of the model, with the gradients of the last step.
   virtual NamedTensors parameters() const = 0;

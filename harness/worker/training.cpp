@@ -108,7 +108,7 @@ void Training::wrap(RankGroup& group) {
 }
 
 void Training::next_batch(const Mark& mark) {
-  if (!draws_every_step(cell_.input)) return;
+  if (batch_given_ || !draws_every_step(cell_.input)) return;
   mark("input");
   const bool stale = stale_input();
   for (auto& own : batches_) {
@@ -168,6 +168,7 @@ bool Training::updates_in_hook() const {
 }
 
 void Training::set_batch(const workloads::Batch& batch) {
+  batch_given_ = true;
   if (stale_input()) return;
   for (auto& own : batches_) overwrite(own, batch);
 }

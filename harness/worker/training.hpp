@@ -26,7 +26,7 @@ class Training {
   Training(const Cell& cell, const workloads::Workload& workload, DeviceRoom& room, int rank);
   void wrap(RankGroup& group);
 
-  /// A new batch, one for each micro-step, where the cell wants one each step.
+  /// A new batch, one for each micro-step, where the cell wants one each step and none was given to it (set_batch).
   void next_batch(const Mark& mark);
   /// Clears the gradients, then forward and backward with the reduction of the gradients; the detached loss. Under
   /// ddp_no_sync_K that is K micro-steps, of which the last reduces; the loss is the mean of theirs.
@@ -35,7 +35,7 @@ class Training {
 
   /// Replaces the model's own loss; precision is its own business then.
   void set_loss(Loss loss) { loss_ = std::move(loss); }
-  /// The batch of all micro-steps, in place, so that a captured program sees it.
+  /// The batch of all micro-steps from now on, in place, so that a captured program sees it.
   void set_batch(const workloads::Batch& batch);
   void restart();
   /// The same with the weights of another model of the workload, converted.
@@ -73,7 +73,7 @@ class Training {
   std::unique_ptr<LossScaler> scaler_;
   Loss loss_;
   std::int64_t steps_ = 0, batches_set_ = 0;
-  bool reduction_ = true;
+  bool reduction_ = true, batch_given_ = false;
 };
 
 /// The model of a cell with its initial weights in the given type, and in the cell's memory format.

@@ -32,10 +32,14 @@ include:
   - {workload: llama.tiny, compile: python_eager, checkpointing: full}
   - {workload: llama.tiny, compile: python_eager, checkpointing: full.reentrant}
   - {workload: llama.tiny, compile: python_eager, checkpointing: selective}
+  - {workload: llama.tiny, precision: bf16, input: skewed, ddp: {ranks: 2, hook: bf16}}
+  - {workload: llama.tiny, compile: torchscript, input: fresh}
+  - {workload: llama.tiny, compile: python_eager, input: fresh, ddp: 2}
 """
 PLANTED = HEAD + """\
 include:
   - {workload: llama.tiny, perturb: {wrong: stale_input}}
+  - {workload: llama.tiny, input: fresh, perturb: {wrong: stale_input}}
   - {workload: llama.tiny, compile: torchscript, perturb: {wrong: skip_backward}}
   - {workload: llama.tiny, compile: python_eager, perturb: {wrong: skip_backward}}
   - {workload: llama.tiny, compile: python_eager, perturb: {wrong: stale_input}}
@@ -102,7 +106,8 @@ def test_python_costs_nothing_where_it_is_not_used(native):
 
 
 @pytest.mark.parametrize(("words", "status", "reason"), [
-    (("/eager/", "stale_input"), "incorrect", "step 1: loss"),
+    (("/eager/", "stale_input", "!fresh"), "incorrect", "step 1: loss"),
+    (("/eager/", "stale_input", "fresh"), "incorrect", "the reference has"),
     (("torchscript", "skip_backward"), "incorrect", "update of parameter"),
     (("python_eager", "skip_backward"), "incorrect", "of parameter"),
     (("python_eager", "stale_input"), "incorrect", "the reference has"),

@@ -17,7 +17,7 @@ PythonProgram::PythonProgram(const Cell& cell, const workloads::Workload& worklo
                                {{"rank", options.rank},
                                 {"world_size", options.world_size},
                                 {"graphs_path", graphs_ ? Json(options.graphs_path) : Json(nullptr)}});
-  set_batch(data_.draw());
+  use(data_.draw());
 }
 
 void PythonProgram::wrap(RankGroup& group) {
@@ -29,9 +29,9 @@ void PythonProgram::wrap(RankGroup& group) {
 }
 
 torch::Tensor PythonProgram::step() {
-  if (draws_every_step(cell_.input)) {
+  if (!batch_given_ && draws_every_step(cell_.input)) {
     mark("input");
-    set_batch(data_.draw());
+    use(data_.draw());
   }
   return reducer_ ? step_with_reducer() : engine_->step(marks());
 }
@@ -59,6 +59,11 @@ void PythonProgram::restart() {
 }
 
 void PythonProgram::set_batch(const workloads::Batch& batch) {
+  batch_given_ = true;
+  use(batch);
+}
+
+void PythonProgram::use(const workloads::Batch& batch) {
   batch_ = batch;
   engine_->set_batch(batch);
 }

@@ -28,12 +28,14 @@ class PythonProgram final : public StepProgram {
 
  private:
   torch::Tensor step_with_reducer();
+  void use(const workloads::Batch& batch);
 
   const Cell cell_;
   const workloads::Workload& workload_;
   const torch::Device device_;
   const PrecisionPolicy policy_;
   const bool graphs_;
+  bool batch_given_ = false;
   std::size_t blocks_ = 0;
   DataSource data_;
   workloads::Batch batch_;
