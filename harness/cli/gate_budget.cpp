@@ -34,7 +34,7 @@ Need need_of(const GateFolder& folder, const GateBudget& budget) {
   Need out;
   out.screen_s = budget.elapsed_s();
   for (std::size_t cell = 0; cell < setup.cells.size(); ++cell) {
-    out.screen_s += budget.pairs_seconds({cell}, verdict::open_screen_pairs(cells[cell], setup.policy));
+    out.screen_s += screen_seconds(folder, budget, cell, verdict::open_screen_pairs(cells[cell], setup.policy));
     out.at_most_s = std::max(out.at_most_s, budget.pairs_seconds({cell}, setup.policy.confirm_pairs));
     const double pairs = budget.new_pairs().at(cell);
     if (const double seconds = pairs * budget.pair_seconds(cell); seconds >= out.dearest_s) {
@@ -66,6 +66,7 @@ GateBudget::GateBudget(std::optional<double> limit_s, const GateFolder& folder, 
   std::map<std::string, std::size_t> launches;
   for (const bool head : {false, true}) {
     for (const auto& record : folder.arm(head).records()) {
+      if (is_warm_up(record)) continue;
       const auto key = (head ? "h" : "b") + record.cell_id;
       sum_s[key] += record.duration_s;
       ++launches[key];
@@ -120,6 +121,11 @@ double GateBudget::pairs_seconds(const std::vector<std::size_t>& cells, std::siz
   double out = 0;
   for (const auto cell : cells) out += pair_seconds(cell) * static_cast<double>(pairs);
   return out;
+}
+
+double screen_seconds(const GateFolder& folder, const GateBudget& budget, std::size_t cell, std::size_t pairs) {
+  const auto launches = 2 * pairs + folder.warm_up_arms(cell).size();
+  return static_cast<double>(launches) / 2 * budget.pair_seconds(cell);
 }
 
 void GateBudget::expect_new_pairs(std::vector<double> pairs, std::string source) {

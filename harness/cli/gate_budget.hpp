@@ -49,6 +49,9 @@ class GateBudget {
   std::string new_pairs_source_;
 };
 
+/// Seconds of so many pairs of the cell's screen, and of the warm-up that it still lacks.
+double screen_seconds(const GateFolder& folder, const GateBudget& budget, std::size_t cell, std::size_t pairs);
+
 /// Says on standard error what is ahead and how long it takes.
 void tell_plan(const GateFolder& folder, const GateBudget& budget, const DurationGuess& guess);
 

@@ -10,6 +10,7 @@
 #include "store/output_folder.hpp"
 #include "store/run_info.hpp"
 #include "summary/clock_change.hpp"
+#include "verdict/gate_schedule.hpp"
 
 namespace stepgauge::cli {
 namespace {
@@ -201,6 +202,26 @@ std::vector<verdict::GateCell> GateFolder::cells() const {
   return out;
 }
 
+/// Whether both arms run the same files. A planted slowdown changes none.
+bool GateFolder::one_program(const GateSetup::Match& match) const {
+  const auto program = [](const store::RunFolder& folder, const std::string& id) {
+    const auto& cell = cell_of(folder, id);
+    auto out = identity_json(cell);
+    out.erase("perturb");
+    out["workers"] = folder.info().workers;
+    return out;
+  };
+  return program(base_, match.base) == program(head_, match.head);
+}
+
+std::vector<bool> GateFolder::warm_up_arms(std::size_t cell) const {
+  const auto& match = setup_.cells[cell];
+  if (!setup_.policy.warm_up || !match.unmatched.empty() || next_try(cell, 0) > 1) return {};
+  const bool head_first = verdict::head_goes_first(setup_.policy.seed, cell, 0);
+  if (one_program(match)) return {head_first};
+  return {head_first, !head_first};
+}
+
 int GateFolder::next_try(std::size_t cell, int pair) const {
   const auto found = tries_[cell].find(pair);
   return found == tries_[cell].end() ? 1 : found->second + 1;
@@ -214,6 +235,11 @@ void GateFolder::append(std::size_t cell, bool head, LaunchRecord record, const 
   record.detail["gate"] = place;
   arm(head).append(record);
   note(cell, record);
+}
+
+bool is_warm_up(const LaunchRecord& record) {
+  const auto* place = place_of(record);
+  return place != nullptr && optional<std::string>(*place, "stage", "", record.cell_id) == warm_up_stage;
 }
 
 verdict::GateTry gate_try(verdict::GateStage stage, int pair, const LaunchRecord& base, const LaunchRecord& head) {

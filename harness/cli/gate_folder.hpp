@@ -49,8 +49,12 @@ class GateFolder {
   /// ConfigError when the suite is no longer what the gate began with.
   void require_same_suite(const std::string& suite_path) const;
 
-  /// The cells with the tries that both journals hold; half tries are left out.
+  /// The cells with the tries that both journals hold; half tries are left out, and with them the warm-up.
   std::vector<verdict::GateCell> cells() const;
+
+  /// Arms (head: true) of which the cell is still to be launched before its first pair: the one that goes first, and
+  /// the other unless it is the same program. None once anything of the pair was made, or where the design has none.
+  std::vector<bool> warm_up_arms(std::size_t cell) const;
 
   /// 1 + the tries at this pair, half ones too.
   int next_try(std::size_t cell, int pair) const;
@@ -63,6 +67,7 @@ class GateFolder {
  private:
   GateFolder(std::filesystem::path path, store::RunFolder base, store::RunFolder head, GateSetup setup);
   void note(std::size_t cell, const LaunchRecord& record);
+  bool one_program(const GateSetup::Match& match) const;
 
   std::filesystem::path path_;
   store::RunFolder base_, head_;
@@ -70,6 +75,10 @@ class GateFolder {
   std::vector<std::map<int, int>> tries_;  ///< cell -> pair -> last try
   int attempts_ = 0;
 };
+
+/// Stage of launches that are not judged.
+inline constexpr const char* warm_up_stage = "warm_up";
+bool is_warm_up(const LaunchRecord& record);
 
 /// What a record of an arm says for the gate's rules.
 verdict::GateTry gate_try(verdict::GateStage stage, int pair, const LaunchRecord& base, const LaunchRecord& head);

@@ -34,7 +34,7 @@ Expected expected(const verdict::Calibration& calibration, const GateFolder& fol
   const auto& setup = folder.setup();
   Expected out;
   for (std::size_t cell = 0; cell < setup.cells.size(); ++cell) {
-    out.seconds += budget.pairs_seconds({cell}, setup.policy.screen_pairs);
+    out.seconds += screen_seconds(folder, budget, cell, setup.policy.screen_pairs);
     const auto known =
         std::find_if(calibration.cells.begin(), calibration.cells.end(),
                      [&](const verdict::CalibrationCellResult& one) { return one.id == setup.cells[cell].base; });

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "cli/interrupt.hpp"
 #include "cli/progress_display.hpp"
 #include "verdict/gate_schedule.hpp"
@@ -35,7 +33,7 @@ class GateSession {
         result_.stopped = budget_.used_up();
         break;
       }
-      if (!make_pair(*step)) {
+      if (!warm_up(*step) || !make_pair(*step)) {
         result_.interrupted = true;
         result_.stopped = "the gate was interrupted";
         break;
@@ -54,16 +52,14 @@ class GateSession {
       folder_.require_same_suite(options_.suite_path);
       tell_confirmation(schedule.confirmation().cells);
     }
-    std::vector<std::size_t> all(result_.cells.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    display_.emplace(screen ? 2 * open_screen_pairs() : 0,
-                     screen ? budget_.pairs_seconds(all, options_.policy.screen_pairs) : 0, options_.quiet);
-  }
-
-  std::size_t open_screen_pairs() const {
-    std::size_t out = 0;
-    for (const auto& cell : result_.cells) out += verdict::open_screen_pairs(cell, options_.policy);
-    return out;
+    std::size_t launches = 0;
+    double seconds = 0;
+    for (std::size_t cell = 0; screen && cell < result_.cells.size(); ++cell) {
+      const auto pairs = verdict::open_screen_pairs(result_.cells[cell], options_.policy);
+      launches += 2 * pairs + folder_.warm_up_arms(cell).size();
+      seconds += screen_seconds(folder_, budget_, cell, pairs);
+    }
+    display_.emplace(launches, seconds, options_.quiet);
   }
 
   /// Pairs of a confirmation are told look by look: how many there will be is not known before.
@@ -80,6 +76,30 @@ class GateSession {
     if (options_.on_first_round) options_.on_first_round();
   }
 
+  /// Half tries at the cell's first pair, which no rule looks at; false when the user interrupted one.
+  bool warm_up(const GateStep& step) {
+    if (step.stage != GateStage::screen || step.pair != 0) return true;
+    for (const bool head : folder_.warm_up_arms(step.cell)) {
+      const auto record = launch(step, head, head ? "head warm-up" : "base warm-up",
+                                 {{"stage", warm_up_stage}, {"try", folder_.next_try(step.cell, 0)}, {"position", 0}});
+      if (!record) return false;
+      display_->finish(*record, false);
+    }
+    return true;
+  }
+
+  /// Makes and appends one launch; `place` says what it is of its pair. nullopt when the user interrupted it.
+  std::optional<LaunchRecord> launch(const GateStep& step, bool head, const std::string& label, Json place) {
+    const auto& cell = result_.cells[step.cell];
+    display_->set_label(label);
+    CellLauncher launcher(folder_.arm(head), options_.devices, inside_, *display_, launcher_, interrupt_);
+    auto record = launcher.attempt(head ? cell.head : cell.base, step.pair);
+    if (!record) return record;
+    place.update({{"arm", head ? "head" : "base"}, {"pair", step.pair}, {"attempt", attempt_}});
+    folder_.append(step.cell, head, *record, place);
+    return record;
+  }
+
   /// One try at a pair; false when the user interrupted it.
   bool make_pair(const GateStep& step) {
     const auto [stage, index, pair] = step;
@@ -90,18 +110,9 @@ class GateSession {
     double seconds = 0;
     for (int position = 0; position < 2; ++position) {
       const bool head = (position == 0) == head_first;
-      const auto& cell = result_.cells[index];
-      display.set_label(head ? "head" : "base");
-      CellLauncher launcher(folder_.arm(head), options_.devices, inside_, display, launcher_, interrupt_);
-      auto record = launcher.attempt(head ? cell.head : cell.base, pair);
+      auto record = launch(step, head, head ? "head" : "base",
+                           {{"stage", to_string(stage)}, {"try", number}, {"position", position}});
       if (!record) return false;
-      folder_.append(index, head, *record,
-                     {{"arm", head ? "head" : "base"},
-                      {"stage", to_string(stage)},
-                      {"pair", pair},
-                      {"try", number},
-                      {"position", position},
-                      {"attempt", attempt_}});
       seconds += record->duration_s;
       records[head] = std::move(record);
       if (position == 0) display.finish(*records[head], false);

@@ -64,7 +64,10 @@ Json design_json(const GatePolicy& policy) {
   Json looks = Json::array();
   for (const auto& look : detail::looks_of(policy))
     looks.push_back({{"pairs", look.pairs}, {"alpha_share", look.alpha_share}});
-  return {{"name", design_name(policy)}, {"screen_signs", policy.screen_signs}, {"looks", looks}};
+  return {{"name", design_name(policy)},
+          {"warm_up", policy.warm_up},
+          {"screen_signs", policy.screen_signs},
+          {"looks", looks}};
 }
 
 Json counts_json(const Gate& gate) {

@@ -10,6 +10,7 @@ GatePolicy sequential_policy() {
   out.confirm_pairs = out.looks.back().pairs;
   out.failure_pairs = 12;
   out.screen_signs = true;
+  out.warm_up = true;
   out.alpha = 0.025;
   return out;
 }
@@ -20,8 +21,8 @@ const char* design_name(const GatePolicy& policy) {
 
 std::string design_text(const GatePolicy& policy) {
   const auto least = policy.looks.empty() ? "" : fmt::format("{} to ", policy.looks.front().pairs);
-  return fmt::format("{} design: {} pairs of each cell, {}{} new ones of cells under suspicion", design_name(policy),
-                     policy.screen_pairs, least, policy.confirm_pairs);
+  return fmt::format("{} design: {}{} pairs of each cell, {}{} new ones of cells under suspicion", design_name(policy),
+                     policy.warm_up ? "a warm-up, " : "", policy.screen_pairs, least, policy.confirm_pairs);
 }
 
 }  // namespace stepgauge::verdict

@@ -15,6 +15,9 @@ struct GateLook {
 
 /// As it stands here: the fixed design, one look at all confirming pairs.
 struct GatePolicy {
+  /// A cell is launched before its first pair, and that launch is not judged: who goes first would pay for all that the
+  /// machine has not read yet (libraries, kernels, compile caches).
+  bool warm_up = false;
   std::size_t screen_pairs = 5;    ///< n1, every cell
   std::size_t confirm_pairs = 15;  ///< n2, flagged cells only, on new launches; with looks: at most so many
   std::vector<GateLook> looks{};   ///< ascending, the last one at confirm_pairs; the shares add up to 1. None: one look
@@ -56,7 +59,7 @@ GatePolicy sequential_policy();
 /// "fixed" or "sequential".
 const char* design_name(const GatePolicy& policy);
 
-/// "sequential design: 5 pairs of each cell, 3 to 30 new ones of cells under suspicion".
+/// "sequential design: a warm-up, 5 pairs of each cell, 3 to 30 new ones of cells under suspicion".
 std::string design_text(const GatePolicy& policy);
 
 }  // namespace stepgauge::verdict

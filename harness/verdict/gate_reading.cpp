@@ -72,6 +72,7 @@ void read_design(const Json& value, GatePolicy& policy, std::string_view where) 
   const auto found = value.find("design");
   if (found == value.end()) return;
   policy.screen_signs = require<bool>(*found, "screen_signs", where);
+  policy.warm_up = optional(*found, "warm_up", policy.warm_up, where);
   if (require<std::string>(*found, "name", where) == design_name({})) return;
   for (const auto& look : require<std::vector<Json>>(*found, "looks", where))
     policy.looks.push_back({require<std::size_t>(look, "pairs", where), require<double>(look, "alpha_share", where)});

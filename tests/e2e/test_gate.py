@@ -317,7 +317,7 @@ def free_gate(work: Workspace, out: str, head: str, *more, **keywords) -> Done:
 
 def test_the_design_that_stops_early(work):
     done = free_gate(work, "g", arm("--seed", "7", "--slow-if", f"{SLOW}*:8"))
-    assert done.code == REGRESSION and "sequential design" in done.out and "3 to 30 new ones" in done.out, done
+    assert done.code == REGRESSION and "sequential design: a warm-up" in done.out and "3 to 30 new" in done.out, done
     value = document(work, "g")
     assert rows(value, "regressed") == {(SLOW, "throughput")}
     assert value["design"]["name"] == "sequential" and value["design"]["looks"][0] == {"pairs": 3, "alpha_share": 0}
@@ -329,10 +329,37 @@ def test_the_design_that_stops_early(work):
     assert made[SLOW] == set(range(10)) and all(len(pairs) <= 8 for cell, pairs in made.items() if cell != SLOW), made
 
 
+COLD = """#!/bin/sh
+cell=$(basename "$(dirname "$STEPGAUGE_RECORD")" | sed 's/-l[0-9]*a[0-9]*$//')
+if mkdir "$0.$cell" 2>/dev/null; then exec {stub} --noise 0.5% --seed-from-launch --slow-if '*:300' "$@"; fi
+exec {stub} --noise 0.5% --seed-from-launch "$@"
+"""
+
+
+def test_the_first_launch_of_a_cell_on_a_cold_machine_is_nobodys(work):
+    for out, more in (("free", ()), ("fixed", ("--pairs", "5,15"))):
+        (work.path / work.write(f"{out}.sh", COLD.format(stub=STUB))).chmod(0o755)
+        done = work("gate", "small.yaml", "--quiet", "--out", out, "--worker", f"./{out}.sh", "--base", "self", "--head", "self", *more)
+        assert done.code == OK, done
+    warm_up = [place for place in places(work, "free") if place["stage"] == "warm_up"]
+    assert len(warm_up) == 4 and all(place["pair"] == 0 and place["try"] == 1 for place in warm_up), "one launch of each cell, both arms are one program"
+    value = document(work, "free")
+    assert value["base"]["launches"]["ok"] + value["head"]["launches"]["ok"] == 40 and value["design"]["warm_up"]
+    assert work("compare", "free/base", "free/head").code in (OK, INCONCLUSIVE), "a launch that is not judged is in the arm's numbers"
+    cold = places(work, "fixed")
+    assert len(cold) > 40 and {place["stage"] for place in cold} == {"screen", "confirm"}, "the first pair raised no suspicion: nothing is shown"
+
+
+def test_arms_of_two_programs_are_both_warmed_up(work):
+    assert free_gate(work, "g", arm("--seed", "7")).code == OK
+    found = [place for place in places(work, "g") if place["stage"] == "warm_up"]
+    assert [place["arm"] for place in found].count("head") == [place["arm"] for place in found].count("base") == 4
+
+
 def test_pairs_fix_the_design(work):
     assert gate(work, "g", head=arm("--seed", "7", "--slow-if", f"{SLOW}*:8"), pairs="3,7").code == REGRESSION
     value = document(work, "g")
-    assert value["design"] == {"name": "fixed", "screen_signs": False, "looks": [{"pairs": 7, "alpha_share": 1}]}
+    assert value["design"] == {"name": "fixed", "warm_up": False, "screen_signs": False, "looks": [{"pairs": 7, "alpha_share": 1}]}
     (row,) = [row for row in value["rows"] if row["verdict"] == "regressed"]
     assert (row["pairs"], row["looks"]) == (7, 1)
 
@@ -340,7 +367,7 @@ def test_pairs_fix_the_design(work):
 def test_the_design_is_kept_on_resume(work):
     process = work.start("gate", "small.yaml", "--quiet", "--out", "g", "--base", arm("--mode", "sleep", "--sleep-s", "0.1"), "--head",
                          arm("--mode", "sleep", "--sleep-s", "0.1", "--seed", "7", "--slow-if", f"{SLOW}*:8"))
-    wait_for(lambda: lines(work) >= 44, "44 records: within the confirmation", 40)
+    wait_for(lambda: lines(work) >= 52, "52 records: within the confirmation", 40)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=15) == FAILED
     assert document(work, "g")["design"]["name"] == "sequential"
