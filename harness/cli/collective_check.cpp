@@ -10,20 +10,12 @@ namespace {
 
 constexpr std::size_t most_patterns = 10;
 
-/// What can keep a rank waiting; late and growing ranks are no reason to end.
-bool explains_an_end(replay::PatternKind kind) {
-  using enum replay::PatternKind;
-  return kind == silent || kind == stuck || kind == skipped || kind == extra || kind == mismatch;
-}
-
 std::vector<std::string> patterns_of(const std::filesystem::path& folder, const std::vector<std::string>& names) {
   std::vector<std::string> paths(names.size());
   std::transform(names.begin(), names.end(), paths.begin(), [&](const auto& name) { return (folder / name).string(); });
   const auto log = replay::read_logs(paths);
   auto found = replay::find_patterns(log, replay::clocks(log)).patterns;
-  std::erase_if(found, [](const auto& pattern) { return !explains_an_end(pattern.kind); });
-  // What came first is the cause: a rank is silent because another call went wrong before.
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
+  std::erase_if(found, [](const auto& pattern) { return !replay::explains_an_end(pattern.kind); });
   if (found.size() > most_patterns) found.resize(most_patterns);
   std::vector<std::string> out(found.size());
   std::transform(found.begin(), found.end(), out.begin(), [](const auto& pattern) { return pattern.text; });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "replay/detail/growth.hpp"
 #include "replay/detail/stream_patterns.hpp"
@@ -15,6 +16,11 @@ std::string_view to_string(PatternKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+bool explains_an_end(PatternKind kind) {
+  using enum PatternKind;
+  return kind == silent || kind == stuck || kind == skipped || kind == extra || kind == mismatch;
+}
+
 Findings find_patterns(const CollectiveLog& log, const std::map<int, Clock>& clocks, const PatternSettings& settings) {
   Findings out;
   for (std::uint32_t index = 0; index < log.groups.size(); ++index) {
@@ -26,8 +32,12 @@ Findings find_patterns(const CollectiveLog& log, const std::map<int, Clock>& clo
     detail::find_time_patterns(group, log, timings, clocks, settings, out);
     out.timings.insert(out.timings.end(), timings.begin(), timings.end());
   }
+  const auto place = [](const Pattern& pattern) {
+    const bool ends = explains_an_end(pattern.kind);
+    return std::tuple(!ends, ends ? pattern.sequence : 0, pattern.kind);
+  };
   std::stable_sort(out.patterns.begin(), out.patterns.end(),
-                   [](const Pattern& a, const Pattern& b) { return a.kind < b.kind; });
+                   [&](const Pattern& a, const Pattern& b) { return place(a) < place(b); });
   return out;
 }
 

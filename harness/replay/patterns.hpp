@@ -24,6 +24,9 @@ enum class PatternKind : std::uint8_t {
 
 std::string_view to_string(PatternKind kind);
 
+/// What can keep a rank waiting; late and growing ranks are no reason to end.
+bool explains_an_end(PatternKind kind);
+
 struct Pattern {
   PatternKind kind = PatternKind::silent;
   std::vector<int> ranks;  ///< whose fault it is; empty: all, or it cannot be told
@@ -60,7 +63,9 @@ struct CollectiveTiming {
 };
 
 struct Findings {
-  std::vector<Pattern> patterns;          ///< by kind, as PatternKind lists them
+  /// First what explains an end, by sequence number: a rank is silent because another call went wrong before. Then the
+  /// rest. Else by kind, as PatternKind lists them.
+  std::vector<Pattern> patterns;
   std::vector<CollectiveTiming> timings;  ///< per group in order of sequence numbers
   std::vector<std::string> notes;
 };

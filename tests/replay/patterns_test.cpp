@@ -107,6 +107,18 @@ TEST(Patterns, OfTwoRanksNobodyKnowsWhichIsRight) {
   EXPECT_THAT(found.text, HasSubstr("no majority"));
 }
 
+TEST(Patterns, WhatWentWrongFirstComesFirst) {
+  const auto log = run_of(2, 43, [](int rank, Call& call) {
+    if (rank == 0 && call.sequence == 20) call.bytes *= 2;
+    if (call.sequence == 42) call.end = not_ended;
+    return rank == 1 || call.sequence < 42;
+  });
+  const auto found = find_patterns(log, clocks(log)).patterns;
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].kind, PatternKind::mismatch);
+  EXPECT_EQ(found[1].kind, PatternKind::silent) << "a rank is silent because another call went wrong before";
+}
+
 TEST(Patterns, ASkippedCollectiveIsOneFindingNotHundreds) {
   const auto skip = [](int who, int at) {
     return [who, at](int rank, Call& call) {
