@@ -241,7 +241,7 @@ std::string comment_markdown(const ChangeReport& report, std::size_t most_bytes)
   Pages pages(most_bytes > out.size() + tail.size() ? most_bytes - out.size() - tail.size() : 0);
   out += pages.section(std::string("\n### Confirmed\n\n") + confirmed_head, lines_of(report, confirmed, confirmed_line),
                        "");
-  out += pages.section("\n### Large, but not confirmed\n\n", lines_of(report, unconfirmed, listed_line), "");
+  out += pages.section("\n### Looks worse, not confirmed\n\n", lines_of(report, unconfirmed, listed_line), "");
   const auto bad = lines_of(report, failed, folded_line);
   out += pages.section(folded("Could not be measured or compared: " + plural(bad.size(), "row")) + folded_head, bad,
                        "\n</details>\n");

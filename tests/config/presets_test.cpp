@@ -105,8 +105,38 @@ TEST(Presets, TheGateHasEightCellsOfEachKind) {
   EXPECT_THAT(ranks, testing::ElementsAre(Pair(1, 5), Pair(2, 3)));
 }
 
+TEST(Presets, OneGpuIsGatedByAsManyCellsOfWhichFiveAreTheSame) {
+  std::set<std::string> of_two;
+  for (const auto& cell : load_suite(configs() / "pr_gate.yaml").cells) of_two.insert(cell.id);
+  const auto suite = load_suite(configs() / "pr_gate_one_gpu.yaml");
+  EXPECT_EQ(suite.cells.size(), 8u);
+  int same = 0;
+  for (const auto& cell : suite.cells) {
+    EXPECT_EQ(cell.needs.gpus, 1) << cell.id;
+    EXPECT_EQ(cell.measure.parity_steps, 2);
+    same += of_two.contains(cell.id) ? 1 : 0;
+  }
+  EXPECT_EQ(same, 5);
+}
+
+TEST(Presets, WhatRanksOfOneGpuDoIsWhatRanksOfTwoDo) {
+  for (const std::string name : {"a09", "a13"}) {
+    const auto of_two = load_suite(configs() / (name == "a09" ? "a09_replay.yaml" : "a13_compression.yaml"));
+    const auto of_one = load_suite(configs() / (name + "_one_gpu.yaml"));
+    ASSERT_EQ(of_one.cells.size(), of_two.cells.size()) << name;
+    for (std::size_t i = 0; i < of_one.cells.size(); ++i) {
+      auto cell = of_one.cells[i];
+      EXPECT_TRUE(cell.ddp.oversubscribe) << cell.id;
+      EXPECT_EQ(cell.needs.gpus, 1) << cell.id;
+      EXPECT_EQ(unsupported_reason(cell), "") << cell.id;
+      EXPECT_EQ(cell.ddp.hook, of_two.cells[i].ddp.hook) << cell.id;
+      EXPECT_EQ(cell.ddp.transport, of_two.cells[i].ddp.transport) << cell.id;
+    }
+  }
+}
+
 TEST(Presets, NothingOfTheGateTheNightOrTheSelftestIsImpossible) {
-  for (const auto* name : {"pr_gate", "nightly", "selftest_cpu", "selftest_gpu"}) {
+  for (const auto* name : {"pr_gate", "pr_gate_one_gpu", "nightly", "selftest_cpu", "selftest_gpu"}) {
     for (const auto& cell : load_suite(configs() / (std::string(name) + ".yaml")).cells)
       EXPECT_EQ(unsupported_reason(cell), "") << cell.id;
   }

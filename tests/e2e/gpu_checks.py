@@ -1,6 +1,6 @@
 """The product on real GPUs, from outside. unittest, so that a machine with nothing but Torch can run it. Label gpu.
 
-Two GPUs are needed for most of it; what a machine lacks is skipped by name. STEPGAUGE_GPU_OUT keeps the runs."""
+Two GPUs are needed for part of it; what a machine lacks is skipped by name. STEPGAUGE_GPU_OUT keeps the runs."""
 
 import json
 import os
@@ -66,9 +66,9 @@ class Faults(GpuTest):
 class Collectives(GpuTest):
     """What ranks on GPUs log of their collectives names the odd one."""
 
-    @two_gpus
     def test_logs_of_gpus_tell_times_and_the_odd_rank(self):
-        code, records = self.run_suite(SOURCE / "configs" / "a09_replay.yaml", "a09")
+        suite = "a09_replay.yaml" if GPUS > 1 else "a09_one_gpu.yaml"
+        code, records = self.run_suite(SOURCE / "configs" / suite, "a09")
         self.assertEqual(code, 3)
         found = [(record["status"], record["reason"]) for record in records]
         self.assertEqual([status for status, _ in found], ["ok", "hung", "hung", "ok"], found)

@@ -100,7 +100,7 @@ TEST(ChangeReport, VerdictAndActionBeforeAnythingElse) {
   const auto text = comment_markdown(change_report(mixed_gate(), context()));
   EXPECT_TRUE(text.starts_with("<!-- stepgauge:pr_gate -->\n## stepgauge gate"));
   const auto action = text.find("Do not merge"), counts = text.find("Compared 4 of 5 expected"),
-             open = text.find("### Confirmed"), large = text.find("### Large"), folded = text.find("<details>");
+             open = text.find("### Confirmed"), large = text.find("### Looks worse"), folded = text.find("<details>");
   EXPECT_TRUE(action < counts && counts < open && open < large && large < folded && folded != std::string::npos)
       << text;
   EXPECT_LT(text.find("-5.10 %"), large);
@@ -111,7 +111,7 @@ TEST(ChangeReport, VerdictAndActionBeforeAnythingElse) {
   EXPECT_TRUE(contains(text, "baseline save runs/g/head")) << "an improvement proposes no baseline";
 }
 
-TEST(ChangeReport, LargeIsWorseByTheMetricsOwnDirection) {
+TEST(ChangeReport, WorseIsByTheMetricsOwnDirection) {
   const auto text =
       comment_markdown(change_report(gate_of({row("slower", "throughput", Verdict::inconclusive, -0.09),
                                               row("faster", "throughput", Verdict::inconclusive, 0.09),

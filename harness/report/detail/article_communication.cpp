@@ -105,13 +105,16 @@ std::string loss_error_text(const CellResults& cell, const CellResults* twin) {
     if (!own[i] || !plain[i] || *plain[i] == 0) return "not finite";
     sum += std::abs(*own[i] - *plain[i]) / std::abs(*plain[i]);
   }
-  return percent(sum / compared_losses) + " %";
+  return fmt::format("{:.2g} %", 100 * sum / compared_losses);
 }
 
 Number sent_mib(const CellResults& cell) {
   const auto bytes = communication_number(cell, {"bytes_per_step_sent"});
   return bytes ? Number(*bytes / mib) : std::nullopt;
 }
+
+constexpr const char* shared_devices_note =
+    "oversubscribed: ranks share a device and take turns at computing; each collective waits for the other's turn too.";
 
 Sheet hooks_sheet(const ResultSet& results) {
   Sheet out{
@@ -195,6 +198,8 @@ std::vector<Sheet> compression_sheets(const ResultSet& results) {
           "without a hook (measure: {{losses: 200, steps: 200}}).",
           compared_losses, enough_losses),
       measured_on(results, "8 x A100, Llama-2-7B; its memory is of all that it changed at once, compilation included")};
+  if (std::any_of(results.cells.begin(), results.cells.end(), [](const auto& c) { return c.cell.ddp.oversubscribe; }))
+    last.notes.insert(last.notes.begin(), shared_devices_note);
   return {claims, measured, both};
 }
 
