@@ -56,10 +56,11 @@ store::RunFolder open_folder(const Plan& plan, const CalibrateOptions& options, 
   return folder;
 }
 
-/// Seconds of the launches that the folder lacks.
+/// Seconds of the launches that the folder lacks, warm-ups too.
 double seconds_ahead(const store::RunFolder& folder, const DurationGuess& guess) {
   double out = 0;
   for (const auto& cell : folder.info().cells) {
+    out += folder.begun(cell.id) ? 0 : guess.launch_seconds(cell);
     for (int launch = 0; launch < cell.launches; ++launch)
       out += folder.completed(cell.id, launch) ? 0 : guess.launch_seconds(cell);
   }
@@ -70,8 +71,9 @@ void tell_plan(const store::RunFolder& folder, const DurationGuess& guess, const
                bool quiet) {
   const double ahead_s = seconds_ahead(folder, guess);
   if (!quiet) {
-    fmt::print(stderr, "stepgauge: {} cells, {} launches of each: about {} ({})\n", folder.info().cells.size(),
-               folder.info().cells.front().launches, duration_text(ahead_s), guess.source());
+    fmt::print(stderr, "stepgauge: {} cells, a warm-up and {} launches of each: about {} ({})\n",
+               folder.info().cells.size(), folder.info().cells.front().launches, duration_text(ahead_s),
+               guess.source());
   }
   if (!budget_s || ahead_s <= *budget_s) return;
   double round_s = 0;
@@ -156,7 +158,7 @@ void calibrate(CalibrateOptions options, Program& program) {
   tell_plan(folder, guess, budget_s, options.quiet);
   const auto launcher = plan.launcher.make();
   const auto session = run_session(folder, *launcher, chosen_devices(options.suite, plan.machine), {}, options.quiet,
-                                   seconds_ahead(folder, guess), budget_s);
+                                   seconds_ahead(folder, guess), budget_s, /*warm_up=*/true);
   if (!session.interrupted) conclude(folder, session.stopped, options, program);
   if (!session.interrupted && session.stopped.empty()) return;
   fmt::print(stderr, "stepgauge: {}; nothing is left running. Go on with: {} calibrate {} --resume {}\n",

@@ -66,7 +66,7 @@ GateBudget::GateBudget(std::optional<double> limit_s, const GateFolder& folder, 
   std::map<std::string, std::size_t> launches;
   for (const bool head : {false, true}) {
     for (const auto& record : folder.arm(head).records()) {
-      if (is_warm_up(record)) continue;
+      if (record.warm_up) continue;
       const auto key = (head ? "h" : "b") + record.cell_id;
       sum_s[key] += record.duration_s;
       ++launches[key];

@@ -237,11 +237,6 @@ void GateFolder::append(std::size_t cell, bool head, LaunchRecord record, const 
   note(cell, record);
 }
 
-bool is_warm_up(const LaunchRecord& record) {
-  const auto* place = place_of(record);
-  return place != nullptr && optional<std::string>(*place, "stage", "", record.cell_id) == warm_up_stage;
-}
-
 verdict::GateTry gate_try(verdict::GateStage stage, int pair, const LaunchRecord& base, const LaunchRecord& head) {
   verdict::GateTry out{stage, pair, gate_launch(base), gate_launch(head), ""};
   if (base.status == Status::ok && head.status == Status::ok) out.spoilt = summary::changed_clocks(base, head);

@@ -76,10 +76,6 @@ class GateFolder {
   int attempts_ = 0;
 };
 
-/// Stage of launches that are not judged.
-inline constexpr const char* warm_up_stage = "warm_up";
-bool is_warm_up(const LaunchRecord& record);
-
 /// What a record of an arm says for the gate's rules.
 verdict::GateTry gate_try(verdict::GateStage stage, int pair, const LaunchRecord& base, const LaunchRecord& head);
 

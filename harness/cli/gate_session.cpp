@@ -76,33 +76,47 @@ class GateSession {
     if (options_.on_first_round) options_.on_first_round();
   }
 
-  /// Half tries at the cell's first pair, which no rule looks at; false when the user interrupted one.
+  /// Launches of the arms before the cell's first pair: half tries at it, which no rule looks at. False when the user
+  /// interrupted one.
   bool warm_up(const GateStep& step) {
     if (step.stage != GateStage::screen || step.pair != 0) return true;
     for (const bool head : folder_.warm_up_arms(step.cell)) {
-      const auto record = launch(step, head, head ? "head warm-up" : "base warm-up",
-                                 {{"stage", warm_up_stage}, {"try", folder_.next_try(step.cell, 0)}, {"position", 0}});
+      const auto record = launch(step, head, {folder_.next_try(step.cell, 0), 0, true});
       if (!record) return false;
       display_->finish(*record, false);
     }
     return true;
   }
 
-  /// Makes and appends one launch; `place` says what it is of its pair. nullopt when the user interrupted it.
-  std::optional<LaunchRecord> launch(const GateStep& step, bool head, const std::string& label, Json place) {
+  struct Place {
+    int number = 1;    ///< try at the pair
+    int position = 0;  ///< within it
+    bool warm_up = false;
+  };
+
+  /// Makes and appends one launch; nullopt when the user interrupted it.
+  std::optional<LaunchRecord> launch(const GateStep& step, bool head, const Place& place) {
     const auto& cell = result_.cells[step.cell];
-    display_->set_label(label);
+    const std::string arm = head ? "head" : "base";
+    display_->set_label(place.warm_up ? arm + " warm-up" : arm);
     CellLauncher launcher(folder_.arm(head), options_.devices, inside_, *display_, launcher_, interrupt_);
     auto record = launcher.attempt(head ? cell.head : cell.base, step.pair);
     if (!record) return record;
-    place.update({{"arm", head ? "head" : "base"}, {"pair", step.pair}, {"attempt", attempt_}});
-    folder_.append(step.cell, head, *record, place);
+    record->warm_up = place.warm_up;
+    folder_.append(step.cell, head, *record,
+                   {{"arm", arm},
+                    {"stage", to_string(step.stage)},
+                    {"pair", step.pair},
+                    {"try", place.number},
+                    {"position", place.position},
+                    {"attempt", attempt_}});
     return record;
   }
 
   /// One try at a pair; false when the user interrupted it.
   bool make_pair(const GateStep& step) {
-    const auto [stage, index, pair] = step;
+    const auto index = step.cell;
+    const auto pair = step.pair;
     auto& display = *display_;
     const bool head_first = verdict::head_goes_first(options_.policy.seed, index, static_cast<std::size_t>(pair));
     const int number = folder_.next_try(index, pair);
@@ -110,8 +124,7 @@ class GateSession {
     double seconds = 0;
     for (int position = 0; position < 2; ++position) {
       const bool head = (position == 0) == head_first;
-      auto record = launch(step, head, head ? "head" : "base",
-                           {{"stage", to_string(stage)}, {"try", number}, {"position", position}});
+      auto record = launch(step, head, {number, position});
       if (!record) return false;
       seconds += record->duration_s;
       records[head] = std::move(record);

@@ -19,15 +19,18 @@ constexpr int max_attempts = 3;
 struct Pending {
   const Cell* cell;
   int launch;
+  bool warm_up;
 };
 
-std::vector<Pending> pending_launches(const store::RunFolder& folder) {
+std::vector<Pending> pending_launches(const store::RunFolder& folder, bool warm_up) {
   std::vector<Pending> out;
   int most = 0;
   for (const auto& cell : folder.info().cells) most = std::max(most, cell.launches);
   for (int launch = 0; launch < most; ++launch) {
     for (const auto& cell : folder.info().cells) {
-      if (launch < cell.launches && !folder.completed(cell.id, launch)) out.push_back({&cell, launch});
+      if (launch >= cell.launches || folder.completed(cell.id, launch)) continue;
+      if (warm_up && launch == 0 && !folder.begun(cell.id)) out.push_back({&cell, launch, true});
+      out.push_back({&cell, launch, false});
     }
   }
   return out;
@@ -71,8 +74,9 @@ bool outside_doing(const LaunchRecord& record) {
 }
 
 SessionResult run_session(store::RunFolder& folder, launch::Launcher& launcher, const std::vector<int>& devices,
-                          const InsideOptions& inside, bool quiet, double estimated_s, std::optional<double> budget_s) {
-  const auto pending = pending_launches(folder);
+                          const InsideOptions& inside, bool quiet, double estimated_s, std::optional<double> budget_s,
+                          bool warm_up) {
+  const auto pending = pending_launches(folder, warm_up);
   ProgressDisplay display(pending.size(), estimated_s, quiet);
   const InterruptWatch interrupt;
   CellLauncher cell_launcher(folder, devices, inside, display, launcher, interrupt);
@@ -84,14 +88,15 @@ SessionResult run_session(store::RunFolder& folder, launch::Launcher& launcher, 
         result.stopped = budget.used_up();
         return result;
       }
-      const auto record = cell_launcher.attempt(*one.cell, one.launch);
+      auto record = cell_launcher.attempt(*one.cell, one.launch);
       if (!record) {
         result.interrupted = true;
         return result;
       }
+      record->warm_up = one.warm_up;
       folder.append(*record);
       budget.note(*record);
-      again = worth_another_attempt(*record);
+      again = !one.warm_up && worth_another_attempt(*record);
       display.finish(*record, again);
       ++result.launched;
     }

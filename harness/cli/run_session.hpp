@@ -25,9 +25,9 @@ bool outside_doing(const LaunchRecord& record);
 /// Runs every launch of the folder that has no record yet and appends its record. Returns early when the user
 /// interrupts; the running launch is then ended and left without a record. With a budget (seconds from now) no launch
 /// is begun that would not fit, by what the last one of its cell took; a cell's first launch is begun as long as any
-/// time is left.
+/// time is left. `warm_up`: each cell that has no record is launched once before, and that launch does not count.
 SessionResult run_session(store::RunFolder& folder, launch::Launcher& launcher, const std::vector<int>& devices,
                           const InsideOptions& inside, bool quiet, double estimated_s,
-                          std::optional<double> budget_s = std::nullopt);
+                          std::optional<double> budget_s = std::nullopt, bool warm_up = false);
 
 }  // namespace stepgauge::cli

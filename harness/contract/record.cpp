@@ -65,9 +65,9 @@ const std::set<std::string>& rank_fields() {
 }
 
 const std::set<std::string>& launch_fields() {
-  static const std::set<std::string> fields{"schema",    "version", "scope",  "cell",       "suite",
-                                            "launch",    "attempt", "status", "started_at", "duration_s",
-                                            "perturbed", "metrics", "reason"};
+  static const std::set<std::string> fields{"schema",    "version", "scope",   "cell",       "suite",
+                                            "launch",    "attempt", "status",  "started_at", "duration_s",
+                                            "perturbed", "warm_up", "metrics", "reason"};
   return fields;
 }
 
@@ -163,6 +163,7 @@ LaunchRecord launch_record_from_json(const Json& value, std::string_view origin)
   record.started_at = optional<std::string>(value, "started_at", "", where);
   record.duration_s = optional(value, "duration_s", 0.0, where);
   record.perturbed = optional(value, "perturbed", false, where);
+  record.warm_up = optional(value, "warm_up", false, where);
   const auto metrics = optional<Json>(value, "metrics", Json::object(), where);
   for (const auto& [name, item] : metrics.items()) {
     auto& metric = record.metrics[name];
@@ -181,6 +182,7 @@ Json to_json(const LaunchRecord& record) {
   out["started_at"] = record.started_at;
   out["duration_s"] = record.duration_s;
   out["perturbed"] = record.perturbed;
+  if (record.warm_up) out["warm_up"] = true;
   out["metrics"] = Json::object();
   for (const auto& [name, metric] : record.metrics) {
     auto& item = out["metrics"][name];

@@ -68,6 +68,7 @@ struct LaunchRecord {
   std::string started_at;  ///< UTC, ISO 8601
   double duration_s = 0;
   bool perturbed = false;
+  bool warm_up = false;  ///< made before the launches that count, for what the machine has not read yet: no result
   std::map<std::string, MetricValue> metrics;
 
   /// samples (step_ms of the slowest rank per step, window), losses, ranks (the rank records), evidence.

@@ -93,10 +93,13 @@ void RunFolder::take(JournalScan scan) {
   join(info_.cells, scan.records, (path_ / journal_file).string());  // every record has its cell
   records_ = std::move(scan.records);
   if (!scan.torn.empty()) torn_line_ = std::move(scan.torn);
-  for (const auto& record : records_) {
-    auto& last = attempts_[record.cell_id][record.launch];
-    last = std::max(last, record.attempt);
-  }
+  for (const auto& record : records_) note(record);
+}
+
+void RunFolder::note(const LaunchRecord& record) {
+  auto& last = attempts_[record.cell_id][record.launch];
+  last.number = std::max(last.number, record.attempt);
+  last.counts = last.counts || !record.warm_up;
 }
 
 const std::size_t* RunFolder::place_of(std::string_view cell_id) const {
@@ -113,13 +116,22 @@ void RunFolder::append(const LaunchRecord& record) {
   }
   journal_->append(record);
   records_.push_back(record);
-  auto& last = attempts_[record.cell_id][record.launch];
-  last = std::max(last, record.attempt);
+  note(record);
+}
+
+RunFolder::LastAttempt RunFolder::last_attempt(std::string_view cell_id, int launch) const {
+  const auto cell = attempts_.find(std::string(cell_id));
+  if (cell == attempts_.end()) return {};
+  const auto found = cell->second.find(launch);
+  return found == cell->second.end() ? LastAttempt{} : found->second;
 }
 
 bool RunFolder::completed(std::string_view cell_id, int launch) const {
-  const auto cell = attempts_.find(std::string(cell_id));
-  return cell != attempts_.end() && cell->second.count(launch) != 0;
+  return last_attempt(cell_id, launch).counts;
+}
+
+bool RunFolder::begun(std::string_view cell_id) const {
+  return attempts_.count(std::string(cell_id)) != 0;
 }
 
 std::string RunFolder::launch_name(const Cell& cell, int launch) const {
@@ -131,8 +143,7 @@ std::string RunFolder::launch_name(const Cell& cell, int launch) const {
 }
 
 int RunFolder::next_attempt(const Cell& cell, int launch) const {
-  int attempt = 1;
-  if (completed(cell.id, launch)) attempt = attempts_.at(cell.id).at(launch) + 1;
+  int attempt = last_attempt(cell.id, launch).number + 1;
   const auto name = launch_name(cell, launch);
   while (std::filesystem::exists(path_ / "launches" / (name + std::to_string(attempt)))) ++attempt;
   return attempt;

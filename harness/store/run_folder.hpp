@@ -45,8 +45,10 @@ class RunFolder {
   /// when the run was opened for reading; otherwise as Journal::append.
   void append(const LaunchRecord& record);
 
-  /// True when the launch has a record. An interrupted launch has none.
+  /// True when the launch has a record that counts. An interrupted launch has none.
   bool completed(std::string_view cell_id, int launch) const;
+  /// True when the cell has a record, a warm-up too.
+  bool begun(std::string_view cell_id) const;
 
   /// 1 + the number of earlier attempts of this launch, counting those that left only a folder.
   int next_attempt(const Cell& cell, int launch) const;
@@ -59,7 +61,13 @@ class RunFolder {
 
  private:
   RunFolder(std::filesystem::path path, RunInfo info);
+  struct LastAttempt {
+    int number = 0;       ///< 0: none
+    bool counts = false;  ///< a record that is no warm-up
+  };
   void take(JournalScan scan);
+  void note(const LaunchRecord& record);
+  LastAttempt last_attempt(std::string_view cell_id, int launch) const;
   const std::size_t* place_of(std::string_view cell_id) const;
   std::string launch_name(const Cell& cell, int launch) const;
 
@@ -69,8 +77,8 @@ class RunFolder {
   std::optional<Journal> journal_;
   std::vector<LaunchRecord> records_;
   std::optional<std::string> torn_line_;
-  std::unordered_map<std::string, std::size_t> places_;           ///< cell id -> index in info_.cells
-  std::unordered_map<std::string, std::map<int, int>> attempts_;  ///< cell id -> launch -> last attempt
+  std::unordered_map<std::string, std::size_t> places_;                   ///< cell id -> index in info_.cells
+  std::unordered_map<std::string, std::map<int, LastAttempt>> attempts_;  ///< cell id -> launch
 };
 
 }  // namespace stepgauge::store

@@ -108,6 +108,7 @@ std::vector<CellResults> join(const std::vector<Cell>& cells, const std::vector<
       throw ContractError(fmt::format("{}: launch {} is of cell \"{}\" ({}), which is not one of its {} cells", where,
                                       record.launch, record.cell_id, record.cell_hash, cells.size()));
     }
+    if (record.warm_up) continue;
     auto& kept = last[found->second][record.launch];
     if (kept == nullptr || record.attempt >= kept->attempt) kept = &record;
   }

@@ -39,8 +39,8 @@ std::vector<Cell> cells_from_json(const Json& value, const std::string& where);
 Json skipped_json(const std::vector<SkippedCell>& skipped);
 std::vector<SkippedCell> skipped_from_json(const Json& value, const std::string& where);
 
-/// Cells with their launches: the last attempt of each launch index, in order of index. ContractError "WHERE: ..." for
-/// a record of a cell that is not there.
+/// Cells with their launches: the last attempt of each launch index, in order of index, warm-ups left out.
+/// ContractError "WHERE: ..." for a record of a cell that is not there.
 std::vector<CellResults> join(const std::vector<Cell>& cells, const std::vector<LaunchRecord>& records,
                               const std::string& where);
 

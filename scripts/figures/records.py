@@ -52,6 +52,8 @@ def cells_of(records: list[dict]) -> list[Cell]:
     """In the order in which they were first launched."""
     attempts: dict[str, dict[int, dict]] = {}
     for record in records:
+        if record.get("warm_up"):
+            continue
         kept = attempts.setdefault(record["cell"]["id"], {})
         before = kept.get(record["launch"])
         if before is None or record["attempt"] >= before["attempt"]:

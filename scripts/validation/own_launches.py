@@ -22,6 +22,8 @@ def launches_of(run: pathlib.Path) -> dict:
     last: dict[str, dict[int, dict]] = {}
     for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
+        if record.get("warm_up"):
+            continue
         last.setdefault(record["cell"]["id"], {})[record["launch"]] = record
     cells = {cell: [record["metrics"][METRIC]["value"] for _, record in sorted(launches.items()) if record["status"] == "ok"]
              for cell, launches in last.items()}

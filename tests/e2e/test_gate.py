@@ -37,7 +37,7 @@ def rows(value: dict, verdict: str) -> set:
 def places(work: Workspace, out: str) -> list[dict]:
     """Where each launch of both arms stands in the gate, in the order in which they were made."""
     records = work.records(f"{out}/base") + work.records(f"{out}/head")
-    found = [{**record["gate"], "cell": record["cell"]["id"].rpartition("-")[0]} for record in records]
+    found = [{**record["gate"], "warm_up": "warm_up" in record, "cell": record["cell"]["id"].rpartition("-")[0]} for record in records]
     return sorted(found, key=lambda place: (place["pair"], place["cell"], place["try"], place["position"]))
 
 
@@ -341,7 +341,7 @@ def test_the_first_launch_of_a_cell_on_a_cold_machine_is_nobodys(work):
         (work.path / work.write(f"{out}.sh", COLD.format(stub=STUB))).chmod(0o755)
         done = work("gate", "small.yaml", "--quiet", "--out", out, "--worker", f"./{out}.sh", "--base", "self", "--head", "self", *more)
         assert done.code == OK, done
-    warm_up = [place for place in places(work, "free") if place["stage"] == "warm_up"]
+    warm_up = [place for place in places(work, "free") if place["warm_up"]]
     assert len(warm_up) == 4 and all(place["pair"] == 0 and place["try"] == 1 for place in warm_up), "one launch of each cell, both arms are one program"
     value = document(work, "free")
     assert value["base"]["launches"]["ok"] + value["head"]["launches"]["ok"] == 40 and value["design"]["warm_up"]
@@ -352,7 +352,7 @@ def test_the_first_launch_of_a_cell_on_a_cold_machine_is_nobodys(work):
 
 def test_arms_of_two_programs_are_both_warmed_up(work):
     assert free_gate(work, "g", arm("--seed", "7")).code == OK
-    found = [place for place in places(work, "g") if place["stage"] == "warm_up"]
+    found = [place for place in places(work, "g") if place["warm_up"]]
     assert [place["arm"] for place in found].count("head") == [place["arm"] for place in found].count("base") == 4
 
 

@@ -166,6 +166,28 @@ TEST_F(RunFolderTest, CompletedAttemptsAndFolders) {
   EXPECT_EQ(results.cells[1].launches[0].metrics.at("throughput").value, 8);  // the last attempt
 }
 
+TEST_F(RunFolderTest, AWarmUpIsNoLaunch) {
+  const auto cell = make_cell();
+  auto warm_up = numbered(cell, 0, 1, 3);
+  warm_up.warm_up = true;
+  {
+    auto run = RunFolder::create(folder_ / "r", run_info({cell}));
+    EXPECT_FALSE(run.begun(cell.id));
+    run.append(warm_up);
+    EXPECT_TRUE(run.begun(cell.id));
+    EXPECT_FALSE(run.completed(cell.id, 0));
+    EXPECT_EQ(run.next_attempt(cell, 0), 2);
+    EXPECT_TRUE(run.results().cells.at(0).launches.empty());
+  }
+  auto again = RunFolder::resume(folder_ / "r");
+  EXPECT_TRUE(again.begun(cell.id));
+  EXPECT_FALSE(again.completed(cell.id, 0));
+  again.append(numbered(cell, 0, 2, 7));
+  EXPECT_TRUE(again.completed(cell.id, 0));
+  ASSERT_EQ(again.results().cells.at(0).launches.size(), 1u);
+  EXPECT_EQ(again.results().cells[0].launches[0].metrics.at("throughput").value, 7);
+}
+
 TEST_F(RunFolderTest, LongAndOddIdsAreFileNames) {
   auto cell = make_cell();
   cell.id = "../" + std::string(400, 'x') + "/\xc3\xa4 b\n-" + cell.hash;
