@@ -220,7 +220,7 @@ def on_h200(bounds: dict, own: dict | None) -> list[dict]:
                 for name, limit in limits.items()]
     spreads = ", ".join(f"{cell} {percent(value)}" for cell, value in own["s_d"].items())
     out = [figure("h200_launches", f"{own['cells']} cells", own["launches"], f">= {least}", judged(own["launches"] >= least and own["cells"] >= 4), None,
-                  f"{own['measured_at']}; s_d of throughput: {spreads}")]
+                  f"{own['measured_at']}; {own['not_ok']} launches not ok; s_d of throughput: {spreads}")]
     blocked = own["quiet"]["blocked_gates"]
     out.append(figure("h200_repaired_gates", f"{own['quiet']['gates']} gates of {own['gated']} cells", blocked["hits"], f"<= {most}",
                       judged(blocked["hits"] <= most), blocked, f"{own['quiet']['inconclusive']} of {own['quiet']['rows']} rows inconclusive"))

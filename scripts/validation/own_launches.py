@@ -17,7 +17,7 @@ SEED = 20261130
 
 
 def launches_of(run: pathlib.Path) -> dict:
-    """What a run folder of calibrate has: per cell the metric of its ok launches (the last attempt of each), in order."""
+    """What a run folder of calibrate has: per cell the metric of its ok launches (the last attempt of each), in order, and how many are not ok."""
     about = json.loads((run / "run.json").read_text(encoding="utf-8"))
     last: dict[str, dict[int, dict]] = {}
     for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines():
@@ -27,7 +27,8 @@ def launches_of(run: pathlib.Path) -> dict:
         last.setdefault(record["cell"]["id"], {})[record["launch"]] = record
     cells = {cell: [record["metrics"][METRIC]["value"] for _, record in sorted(launches.items()) if record["status"] == "ok"]
              for cell, launches in last.items()}
-    return {"suite": about["suite"]["name"], "machine": about["fingerprint"], "measured_at": about["created_at"], "metric": METRIC, "cells": cells}
+    return {"suite": about["suite"]["name"], "machine": about["fingerprint"], "measured_at": about["created_at"], "metric": METRIC, "cells": cells,
+            "not_ok": {cell: len(launches) - len(cells[cell]) for cell, launches in last.items()}}
 
 
 def add(run: pathlib.Path, path: pathlib.Path) -> dict:
@@ -38,7 +39,8 @@ def add(run: pathlib.Path, path: pathlib.Path) -> dict:
     if known is not None:
         if any(known[key] != new[key] for key in ("suite", "metric")) or known["machine"]["gpus"] != new["machine"]["gpus"]:
             raise ValueError(f"{path} is of another suite or machine than {run}")
-        new["cells"] = known["cells"] | new["cells"]
+        for part in ("cells", "not_ok"):
+            new[part] = known[part] | new[part]
     path.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
     return new
 
@@ -77,6 +79,6 @@ def measured(launches: dict | None, run_trial: Callable[[dict], dict]) -> dict |
         return None
     named = {f"launches paired again, {effect:.0%} planted": effect for effect in (0, 0.05, 0.02)}
     found = {effect: run_trial({"name": name} | gates(cells, effect)) for name, effect in named.items()}
-    return {"launches": min(map(len, launches["cells"].values())), "cells": len(launches["cells"]), "gated": len(cells),
+    return {"launches": min(map(len, launches["cells"].values())), "not_ok": sum(launches["not_ok"].values()), "cells": len(launches["cells"]), "gated": len(cells),
             "s_d": {name: s_d(values) for name, values in sorted(cells.items())}, "quiet": found[0], "planted": {0.05: found[0.05], 0.02: found[0.02]},
             "measured_at": launches["measured_at"]}

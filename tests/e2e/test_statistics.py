@@ -163,6 +163,7 @@ def calibrated(folder, cells: dict[str, list[float]], gpus: str = "NVIDIA H200")
     records = [{"cell": {"id": cell}, "launch": launch, "status": status, "metrics": {"throughput": {"value": value}}}
                for cell, values in cells.items() for launch, value in enumerate(values)
                for status, value in (("unsteady", 1.0), ("ok", value))]  # each launch was made again
+    records.append({"cell": {"id": next(iter(cells))}, "launch": 1000, "status": "crashed", "metrics": {}})
     (folder / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     return folder
 
@@ -175,10 +176,10 @@ def test_launches_of_calibrate_are_gated_again_and_again(tmp_path):
         done = script("--launches", calibrated(tmp_path / name, {cell: cells[cell] for cell in part}), "--out", out)
         assert done.returncode == 0, done.stderr
     kept = own_launches.read(out / "h200_launches.json")
-    assert kept["cells"] == cells
+    assert kept["cells"] == cells and kept["not_ok"] == {"a": 1, "b": 0, "c": 1, "d": 0}
     judged = figures.on_h200(BOUNDS, own_launches.measured(kept, lambda setting: trial(**{key: value for key, value in setting.items() if key != "name"})))
     assert [one["outcome"] for one in judged] == ["pass", "pass", "pass", "reported"], judged
-    assert judged[2]["value"] > 9.9 and judged[0]["value"] == 40 and "a 0." in judged[0]["note"]
+    assert judged[2]["value"] > 9.9 and judged[0]["value"] == 40 and "a 0." in judged[0]["note"] and "2 launches not ok" in judged[0]["note"]
     done = script("--launches", calibrated(tmp_path / "other", cells, "NVIDIA A100"), "--out", out)
     assert done.returncode == 2 and "another suite or machine" in done.stderr
     few = {cell: values[:20] for cell, values in cells.items()}
