@@ -94,7 +94,7 @@ def test_every_second_block(native):
 
 
 def test_a_trace_is_one_capture_ahead_of_the_first_step(native):
-    record = native.of("llama", "torchscript/fp32")[-1]
+    record = native.of("llama", "torchscript/fp32", "!fresh")[-1]
     assert record["compile"]["captures"] == 1 and record["compile"]["captures_late"] == 0
     assert record["metrics"]["compile_time"]["value"] > 0
     assert record["ranks"][0]["phases_s"]["compile"] >= record["compile"]["compile_s"]
