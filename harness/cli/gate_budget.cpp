@@ -136,10 +136,10 @@ void GateBudget::expect_new_pairs(std::vector<double> pairs, std::string source)
 void tell_plan(const GateFolder& folder, const GateBudget& budget, const DurationGuess& guess) {
   const auto& setup = folder.setup();
   const auto need = need_of(folder, budget);
-  fmt::print(stderr, "stepgauge: {} cells, {} pairs of each: about {}{}; confirming a cell takes {}: about {} ({})\n",
-             setup.cells.size(), setup.policy.screen_pairs, duration_text(need.screen_s),
-             folder.attempts() > 0 ? " for what is missing" : "", new_pairs_text(setup.policy, budget, need),
-             confirmed_text(setup.policy, need.dearest_s, need.at_most_s),
+  fmt::print(stderr, "stepgauge: {} cells, {}{} pairs of each: about {}{}; confirming a cell takes {}: about {} ({})\n",
+             setup.cells.size(), setup.policy.warm_up ? "a warm-up and " : "", setup.policy.screen_pairs,
+             duration_text(need.screen_s), folder.attempts() > 0 ? " for what is missing" : "",
+             new_pairs_text(setup.policy, budget, need), confirmed_text(setup.policy, need.dearest_s, need.at_most_s),
              folder.attempts() > 0 ? "from the launches made so far" : guess.source());
 }
 
