@@ -56,11 +56,17 @@ store::RunFolder open_folder(const Plan& plan, const CalibrateOptions& options, 
   return folder;
 }
 
+/// Seconds of the warm-ups that the folder lacks.
+double warm_up_seconds(const store::RunFolder& folder, const DurationGuess& guess) {
+  double out = 0;
+  for (const auto& cell : folder.info().cells) out += folder.begun(cell.id) ? 0 : guess.launch_seconds(cell);
+  return out;
+}
+
 /// Seconds of the launches that the folder lacks, warm-ups too.
 double seconds_ahead(const store::RunFolder& folder, const DurationGuess& guess) {
-  double out = 0;
+  double out = warm_up_seconds(folder, guess);
   for (const auto& cell : folder.info().cells) {
-    out += folder.begun(cell.id) ? 0 : guess.launch_seconds(cell);
     for (int launch = 0; launch < cell.launches; ++launch)
       out += folder.completed(cell.id, launch) ? 0 : guess.launch_seconds(cell);
   }
@@ -78,11 +84,12 @@ void tell_plan(const store::RunFolder& folder, const DurationGuess& guess, const
   if (!budget_s || ahead_s <= *budget_s) return;
   double round_s = 0;
   for (const auto& cell : folder.info().cells) round_s += guess.launch_seconds(cell);
+  const double left_s = std::max(0.0, *budget_s - warm_up_seconds(folder, guess));
   fmt::print(
       stderr,
       "stepgauge: the budget of {} does not suffice ({}): it is enough for about {:.0f} launches of each cell, and "
       "a cell with fewer than {} is not calibrated; --budget {:.0f}m would do, or --resume with the rest later\n",
-      duration_text(*budget_s), guess.source(), std::floor(*budget_s / round_s), verdict::least_launches,
+      duration_text(*budget_s), guess.source(), std::floor(left_s / round_s), verdict::least_launches,
       std::ceil(ahead_s / 60));
 }
 

@@ -16,6 +16,7 @@ DataSource::DataSource(const Cell& cell, const workloads::Workload& workload, to
       dtype_(dtype),
       channels_last_(cell.memory_format == "channels_last"),
       skewed_(cell.input == "skewed"),
+      every_step_(draws_every_step(cell.input)),
       generator_(make_generator(
           device, static_cast<std::uint64_t>(cell.seed) * 1000003 + stream + static_cast<std::uint64_t>(rank))) {}
 

@@ -19,12 +19,17 @@ class DataSource {
 
   workloads::Batch draw();
 
+  /// Whether each step takes a new batch: by the cell's input, until its program was given one.
+  bool every_step() const { return every_step_; }
+  /// The program was given a batch for the steps from now on.
+  void give_way() { every_step_ = false; }
+
  private:
   const workloads::Workload& workload_;
   std::int64_t batch_;
   torch::Device device_;
   torch::Dtype dtype_;
-  bool channels_last_, skewed_;
+  bool channels_last_, skewed_, every_step_;
   torch::Generator generator_;
 };
 

@@ -89,7 +89,7 @@ Training::Training(const Cell& cell, const workloads::Workload& workload, Device
   apply_switches(policy_, device_);
   model_ = build_model(cell_, workload_, device_, policy_.parameters);
   model_->recomputation().set_policy(recompute_policy(cell_));
-  for (int i = 0; i < (draws_every_step(cell.input) ? micro_steps_ : 1); ++i) batches_.push_back(data_.draw());
+  for (int i = 0; i < (data_.every_step() ? micro_steps_ : 1); ++i) batches_.push_back(data_.draw());
   if (policy_.fp8) use_fp8(*model_, batch(), policy_.fp8_delayed);
   optimizer_ = make_optimizer(cell.optimizer, model_->parameters());
   if (policy_.loss_scaling) scaler_ = std::make_unique<LossScaler>(device_);
@@ -108,7 +108,7 @@ void Training::wrap(RankGroup& group) {
 }
 
 void Training::next_batch(const Mark& mark) {
-  if (batch_given_ || !draws_every_step(cell_.input)) return;
+  if (!data_.every_step()) return;
   mark("input");
   const bool stale = stale_input();
   for (auto& own : batches_) {
@@ -168,7 +168,7 @@ bool Training::updates_in_hook() const {
 }
 
 void Training::set_batch(const workloads::Batch& batch) {
-  batch_given_ = true;
+  data_.give_way();
   if (stale_input()) return;
   for (auto& own : batches_) overwrite(own, batch);
 }

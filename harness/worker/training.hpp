@@ -73,7 +73,7 @@ class Training {
   std::unique_ptr<LossScaler> scaler_;
   Loss loss_;
   std::int64_t steps_ = 0, batches_set_ = 0;
-  bool reduction_ = true, batch_given_ = false;
+  bool reduction_ = true;
 };
 
 /// The model of a cell with its initial weights in the given type, and in the cell's memory format.

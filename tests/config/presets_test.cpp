@@ -125,7 +125,7 @@ TEST(Presets, WhatRanksOfOneGpuDoIsWhatRanksOfTwoDo) {
     const auto of_one = load_suite(configs() / (name + "_one_gpu.yaml"));
     ASSERT_EQ(of_one.cells.size(), of_two.cells.size()) << name;
     for (std::size_t i = 0; i < of_one.cells.size(); ++i) {
-      auto cell = of_one.cells[i];
+      const auto& cell = of_one.cells[i];
       EXPECT_TRUE(cell.ddp.oversubscribe) << cell.id;
       EXPECT_EQ(cell.needs.gpus, 1) << cell.id;
       EXPECT_EQ(unsupported_reason(cell), "") << cell.id;

@@ -29,7 +29,7 @@ void PythonProgram::wrap(RankGroup& group) {
 }
 
 torch::Tensor PythonProgram::step() {
-  if (!batch_given_ && draws_every_step(cell_.input)) {
+  if (data_.every_step()) {
     mark("input");
     use(data_.draw());
   }
@@ -59,7 +59,7 @@ void PythonProgram::restart() {
 }
 
 void PythonProgram::set_batch(const workloads::Batch& batch) {
-  batch_given_ = true;
+  data_.give_way();
   use(batch);
 }
 

@@ -35,7 +35,6 @@ class PythonProgram final : public StepProgram {
   const torch::Device device_;
   const PrecisionPolicy policy_;
   const bool graphs_;
-  bool batch_given_ = false;
   std::size_t blocks_ = 0;
   DataSource data_;
   workloads::Batch batch_;
